@@ -1,0 +1,154 @@
+package gates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// Capability is something that an endpoint may or may not be able to do, such as
+// "tools". The package that makes the subjects defines the names.
+type Capability string
+
+// Able is implemented by subjects that know what they can do. Unable returns the
+// reason why the subject lacks a capability, or "" when it has it. A subject that
+// does not implement Able can do everything.
+type Able interface {
+	Unable(Capability) (why string)
+}
+
+// Check asks one claim of a subject of type S. Its fields are its documentation:
+// the list of checks, their explanations and the reference page are printed from
+// them.
+type Check[S any] struct {
+	// ID is "stage/name". It is never renamed or reused.
+	ID string
+	// Doc is the claim on the first line, lower case, no full stop, then a blank
+	// line and the failure that it was drawn from.
+	Doc string
+	// Since is the version that brought the check.
+	Since string
+	// Cost is the time that it takes on a healthy subject of ordinary speed.
+	Cost time.Duration
+	// Needs lists the capabilities without which it is skipped.
+	Needs []Capability
+	// Modes lists the ids of the failure taxonomy, or of the static catalogue, that it covers.
+	Modes []string
+	// Faults names what it has been proven to fire on: its failing fixtures.
+	Faults []string
+	// Engines lists the engines in which the failure was reported; empty means any.
+	Engines []string
+	// Causes lists likely causes, likeliest first, printed when the check fails or warns.
+	Causes []string
+	// Next lists the commands to run after a failure.
+	Next []string
+	// Run asks. An error means that the question could not be put to the subject.
+	Run func(context.Context, S) (Finding, error)
+}
+
+// Info is a check's documentation, free of its subject's type.
+type Info struct {
+	ID      string       `json:"id"`
+	Stage   Stage        `json:"stage"`
+	Title   string       `json:"title"`
+	Why     string       `json:"why"`
+	Since   string       `json:"since"`
+	Cost    string       `json:"cost"`
+	Engines []string     `json:"engines,omitempty"`
+	Needs   []Capability `json:"needs,omitempty"`
+	Modes   []string     `json:"modes,omitempty"`
+	Faults  []string     `json:"faults"`
+	Causes  []string     `json:"causes,omitempty"`
+	Next    []string     `json:"next,omitempty"`
+}
+
+// Info returns the check's documentation. The check must be valid.
+func (c Check[S]) Info() Info {
+	stage, _ := StageOf(c.ID)
+	title, why, _ := strings.Cut(c.Doc, "\n\n")
+	return Info{
+		ID: c.ID, Stage: stage, Title: title, Why: strings.TrimSpace(why), Since: c.Since, Cost: c.Cost.String(),
+		Engines: clone(c.Engines), Needs: append([]Capability(nil), c.Needs...), Modes: clone(c.Modes),
+		Faults: clone(c.Faults), Causes: clone(c.Causes), Next: clone(c.Next),
+	}
+}
+
+// Validate returns what is wrong with the check's metadata, all at once.
+func (c Check[S]) Validate() error {
+	var errs []error
+	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
+	if _, err := StageOf(c.ID); err != nil {
+		errs = append(errs, err)
+	}
+	title, why, _ := strings.Cut(c.Doc, "\n\n")
+	switch {
+	case title == "" || strings.Contains(title, "\n"):
+		bad("%s: the first line of Doc must be the claim, followed by a blank line", c.ID)
+	case strings.HasSuffix(title, "."):
+		bad("%s: the claim ends without a full stop", c.ID)
+	case title[0] >= 'A' && title[0] <= 'Z' && !strings.HasPrefix(title, "TTFT"):
+		bad("%s: the claim begins in lower case", c.ID)
+	}
+	if strings.TrimSpace(why) == "" {
+		bad("%s: Doc must say which failure the check was drawn from", c.ID)
+	}
+	if c.Since == "" || c.Cost <= 0 || c.Run == nil {
+		bad("%s: Since, Cost and Run are required", c.ID)
+	}
+	if len(c.Faults) == 0 {
+		bad("%s: a check that has never failed proves nothing: name the faults it was seen to fire on", c.ID)
+	}
+	return errors.Join(errs...)
+}
+
+// ErrStopped is the cause that a run's context is cancelled with when a person
+// stops it: what was not asked by then is skipped, not failed.
+var ErrStopped = errors.New("interrupted")
+
+// Run asks one check of one subject and returns the verdict. A missing capability
+// skips it, an error or a missing finding fails it, a panic fails it with the
+// place where it happened, and an interrupted run skips it.
+func Run[S any](ctx context.Context, c Check[S], subject S) Verdict {
+	v := Verdict{check: c.ID}
+	start := time.Now()
+	v.finding = ask(ctx, c, subject)
+	v.took = time.Since(start)
+	if s := v.finding.status; s == Failed || s == Warned {
+		if v.finding.causes == nil {
+			v.finding = v.finding.Because(c.Causes...)
+		}
+		if v.finding.next == nil {
+			v.finding = v.finding.Then(c.Next...)
+		}
+	}
+	return v
+}
+
+func ask[S any](ctx context.Context, c Check[S], subject S) (f Finding) {
+	if able, ok := any(subject).(Able); ok {
+		for _, need := range c.Needs {
+			if why := able.Unable(need); why != "" {
+				return Skip("needs %s: %s", need, why)
+			}
+		}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			f = Fail("the check itself broke: %v", p).With("%s", debug.Stack()).
+				Because("a defect in infbench, not in the endpoint").Then("report this with the output of --json")
+		}
+	}()
+	f, err := c.Run(ctx, subject)
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), ErrStopped):
+		return Skip("interrupted before it was answered")
+	case err != nil:
+		return Fail("could not be asked: %v", err)
+	case f.status == 0:
+		return Fail("the check returned no finding")
+	}
+	return f
+}
