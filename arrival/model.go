@@ -1,0 +1,166 @@
+package arrival
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ArrivalModel says how requests arrive. [Burst], [Constant], [Poisson],
+// [Sessions] and [Sweep] make one, [Parse] reads one from text, and decoding JSON
+// goes through the same constructors. It is comparable by [ArrivalModel.Equal].
+type ArrivalModel struct{ m model }
+
+// model is what a kind of arrival implements. Exactly one of open, closed and
+// swept is of use; the others return nothing.
+type model interface {
+	fmt.Stringer
+	kind() string
+	// spec returns the kind's parameters for JSON, without the kind.
+	spec() any
+}
+
+// opened is a model whose requests start by a clock.
+type opened interface {
+	// gaps returns a function that yields the gap before each next request, and
+	// false when there are no more. Equal models yield equal gaps.
+	gaps() func() (gap time.Duration, more bool)
+}
+
+// closed is a model whose sessions start the next request after their own last one.
+type closed interface {
+	sessions() int
+	// think returns a session's think times in order; the first one is waited for
+	// before the session's first request.
+	think(session int) func() time.Duration
+}
+
+type swept interface{ levels() []ArrivalModel }
+
+// kind is one registered kind of arrival.
+type kind struct {
+	name   string
+	decode func(raw json.RawMessage) (ArrivalModel, error)
+	parse  func(args arguments) (ArrivalModel, error)
+	usage  string
+}
+
+var kinds []kind
+
+func register(k kind) string {
+	if slices.ContainsFunc(kinds, func(o kind) bool { return o.name == k.name }) {
+		panic("arrival: kind " + k.name + " is registered twice")
+	}
+	kinds = append(kinds, k)
+	return k.name
+}
+
+// IsZero reports whether this is no model at all.
+func (a ArrivalModel) IsZero() bool { return a.m == nil }
+
+// Kind returns the model's kind, such as "poisson"; "" for the zero model.
+func (a ArrivalModel) Kind() string {
+	if a.m == nil {
+		return ""
+	}
+	return a.m.kind()
+}
+
+// String says the model in one line.
+func (a ArrivalModel) String() string {
+	if a.m == nil {
+		return "no arrival model"
+	}
+	return a.m.String()
+}
+
+// Open reports whether requests start by a clock, so that latency counts from the
+// due time.
+func (a ArrivalModel) Open() bool { _, ok := a.m.(opened); return ok }
+
+// Sessions returns the number of sessions of a closed model, 0 for others.
+func (a ArrivalModel) Sessions() int {
+	if c, ok := a.m.(closed); ok {
+		return c.sessions()
+	}
+	return 0
+}
+
+// Levels returns the models of a sweep in their order, or the model itself.
+func (a ArrivalModel) Levels() []ArrivalModel {
+	if s, ok := a.m.(swept); ok {
+		return s.levels()
+	}
+	if a.m == nil {
+		return nil
+	}
+	return []ArrivalModel{a}
+}
+
+// Equal reports whether two models are the same kind with the same parameters.
+func (a ArrivalModel) Equal(o ArrivalModel) bool {
+	if a.IsZero() || o.IsZero() {
+		return a.IsZero() && o.IsZero()
+	}
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(o)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// MarshalJSON refuses the zero model.
+func (a ArrivalModel) MarshalJSON() ([]byte, error) {
+	if a.m == nil {
+		return nil, errors.New("no arrival model: it does not marshal")
+	}
+	spec, err := json.Marshal(a.m.spec())
+	if err != nil {
+		return nil, err
+	}
+	head := fmt.Sprintf(`{"kind":%q`, a.Kind())
+	if string(spec) == "{}" {
+		return []byte(head + "}"), nil
+	}
+	return append([]byte(head+","), spec[1:]...), nil
+}
+
+// UnmarshalJSON goes through the constructor of the named kind; unknown kinds and
+// unknown parameters are errors.
+func (a *ArrivalModel) UnmarshalJSON(b []byte) error {
+	var head struct {
+		Kind string `json:"kind"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return err
+	}
+	for _, k := range kinds {
+		if k.name == head.Kind {
+			m, err := k.decode(b)
+			if err != nil {
+				return fmt.Errorf("arrival model %s: %w", k.name, err)
+			}
+			*a = m
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown arrival model %.40q; known: %s", head.Kind, strings.Join(names(), ", "))
+}
+
+func names() []string {
+	var out []string
+	for _, k := range kinds {
+		out = append(out, k.name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// strict decodes a kind's parameters and refuses unknown ones.
+func strict(raw json.RawMessage, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
