@@ -1,0 +1,435 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"infbench/arrival"
+)
+
+// definitions names the formulas by which figures follow from samples. It changes
+// when a formula does; figures of other definitions are never compared.
+const definitions = "infbench.figures/v1"
+
+// LevelParts is what a [Level] is made of.
+type LevelParts struct {
+	// Arrival is the model that started the requests.
+	Arrival arrival.ArrivalModel
+	// Window runs from the level's origin to the end of its last request.
+	Window time.Duration
+	// Samples holds every request that was started, warm-up and failures included.
+	Samples []Sample
+	// ChunkGaps are the times between reads that carried text, of all good samples.
+	ChunkGaps []time.Duration
+	// TokenGaps are the times between tokens, token-weighted; nil when the tokens of
+	// a chunk are not known, with the reason in TokenGapsWithheld.
+	TokenGaps         []time.Duration
+	TokenGapsWithheld string
+	// SteadyTokens tokens arrived in the SteadyFor that lies between ramp-up and
+	// drain.
+	SteadyTokens int
+	SteadyFor    time.Duration
+	// RatesWithheld says why no rate may be made, such as tokens that were not counted.
+	RatesWithheld string
+	// Void lists why the level's figures must not be used at all.
+	Void []string
+}
+
+// Level is one load point of a sweep. Its figures are a pure function of what it
+// is made of; only a [PerfRecord] gives them away. The zero Level is nothing.
+type Level struct {
+	arrival   arrival.ArrivalModel
+	window    time.Duration
+	samples   []Sample
+	chunkGap  Distribution
+	tokenGap  Distribution
+	steady    steady
+	noRates   string
+	void      []string
+	figures   Figures
+	hasFigure bool
+}
+
+type steady struct {
+	Tokens int   `json:"tokens"`
+	ForNS  int64 `json:"for_ns"`
+}
+
+// NewLevel checks the parts and returns the level.
+func NewLevel(p LevelParts) (Level, error) {
+	l := Level{
+		arrival: p.Arrival, window: p.Window, samples: slices.Clone(p.Samples), noRates: p.RatesWithheld, void: slices.Clone(p.Void),
+		chunkGap: newDistribution(p.ChunkGaps, ""),
+		tokenGap: newDistribution(p.TokenGaps, p.TokenGapsWithheld),
+		steady:   steady{p.SteadyTokens, int64(p.SteadyFor)},
+	}
+	return l.settled()
+}
+
+// settled checks the level and works out its figures.
+func (l Level) settled() (Level, error) {
+	if l.arrival.IsZero() {
+		return Level{}, &UnmodelledArrivalError{Reason: "a level has none"}
+	}
+	if len(l.arrival.Levels()) != 1 || l.arrival.Kind() == "sweep" {
+		return Level{}, errors.New("a level has one arrival model, not a sweep")
+	}
+	if l.window <= 0 || len(l.samples) == 0 {
+		return Level{}, fmt.Errorf("a level of %d requests in %v", len(l.samples), l.window)
+	}
+	for i, s := range l.samples {
+		if err := s.check(); err != nil {
+			return Level{}, fmt.Errorf("sample %d: %w", i, err)
+		}
+	}
+	l.figures = l.derive()
+	l.hasFigure = true
+	return l, nil
+}
+
+// Figures is what a level says. Every value knows why it is withheld, if it is.
+type Figures struct {
+	Issued, Good, Warmup int
+	Failed               map[Outcome]int
+	// TTFT counts from the due time in an open loop, from sending in a closed one.
+	TTFT Distribution
+	// TTFO is the time to the first token that is not reasoning, from sending.
+	TTFO Distribution
+	// TPOT is (last-first)/(n-1) per request.
+	TPOT Distribution
+	// ITL is the gap between tokens, ChunkGap the gap between reads with text.
+	ITL, ChunkGap Distribution
+	// E2E ends at the last generated token.
+	E2E Distribution
+	// DispatchLag is what the harness itself was late by.
+	DispatchLag Distribution
+	// PrefillNominal counts all prompt tokens, PrefillComputed those that were not cached.
+	PrefillNominal, PrefillComputed Rate
+	Decode                          DecodeRate
+	// Emitted is the tokens received in the steady part of the window, all streams.
+	Emitted                          Rate
+	InFlightMean                     float64
+	InFlightP99, InFlightPeak        int
+	PromptTokens, OutputTokens       int // medians
+	CachedTokens                     Count
+	FreshConnections, CoalescedReads int
+}
+
+// minPerStream is the number of requests per stream below which a window has no
+// steady part to speak of.
+const minPerStream = 10
+
+func (l Level) derive() Figures {
+	f := Figures{Failed: map[Outcome]int{}, Issued: len(l.samples), ChunkGap: l.chunkGap, ITL: l.tokenGap}
+	var good []Sample
+	var lag []time.Duration
+	for _, s := range l.samples {
+		switch {
+		case s.Warmup:
+			f.Warmup++
+		case s.Outcome == OK:
+			good = append(good, s)
+		default:
+			f.Failed[s.Outcome]++
+		}
+		lag = append(lag, s.Sent-s.Due)
+		f.CoalescedReads += s.Coalesced
+		if s.Fresh {
+			f.FreshConnections++
+		}
+	}
+	f.Good = len(good)
+	f.DispatchLag = newDistribution(lag, "")
+	withheld := ""
+	if len(l.void) > 0 {
+		withheld = "the level is void: " + l.void[0]
+		f.ChunkGap, f.ITL = newDistribution(nil, withheld), newDistribution(nil, withheld)
+	}
+	start := func(s Sample) time.Duration {
+		if l.arrival.Open() {
+			return s.Due
+		}
+		return s.Sent
+	}
+	f.TTFT = over(good, withheld, func(s Sample) (time.Duration, bool) { return s.First - start(s), true })
+	f.TTFO = over(good, withheld, func(s Sample) (time.Duration, bool) { return s.FirstAnswer - s.Sent, s.FirstAnswer > 0 })
+	f.E2E = over(good, withheld, func(s Sample) (time.Duration, bool) { return s.Last - start(s), true })
+	noRates := l.noRates
+	if withheld != "" {
+		noRates = withheld
+	}
+	f.TPOT = over(good, noRates, func(s Sample) (time.Duration, bool) {
+		if s.OutputTokens < 2 {
+			return 0, false
+		}
+		return (s.Last - s.First) / time.Duration(s.OutputTokens-1), true
+	})
+	f.InFlightMean, f.InFlightP99, f.InFlightPeak = inFlight(l.samples, l.window)
+	f.PromptTokens = medianCount(good, func(s Sample) (int, bool) { return s.PromptTokens, true })
+	f.OutputTokens = medianCount(good, func(s Sample) (int, bool) { return s.OutputTokens, true })
+	if slices.ContainsFunc(good, func(s Sample) bool { _, ok := s.CachedTokens.N(); return ok }) {
+		f.CachedTokens = CountOf(medianCount(good, func(s Sample) (int, bool) { return s.CachedTokens.N() }))
+	}
+	l.prefill(&f, good, noRates)
+	f.Decode = decodeRate(good, f, noRates)
+	f.Emitted = l.emitted(f, noRates)
+	return f
+}
+
+func over(good []Sample, withheld string, value func(Sample) (time.Duration, bool)) Distribution {
+	var out []time.Duration
+	for _, s := range good {
+		if v, ok := value(s); ok {
+			out = append(out, v)
+		}
+	}
+	return newDistribution(out, withheld)
+}
+
+func medianCount(good []Sample, value func(Sample) (int, bool)) int {
+	var out []int
+	for _, s := range good {
+		if v, ok := value(s); ok {
+			out = append(out, v)
+		}
+	}
+	if len(out) == 0 {
+		return 0
+	}
+	slices.Sort(out)
+	return out[(len(out)+1)/2-1]
+}
+
+// prefill makes both prefill rates. With company in flight the time to the first
+// token holds other people's decode steps, so there is no prefill rate then.
+func (l Level) prefill(f *Figures, good []Sample, withheld string) {
+	if withheld == "" && f.InFlightPeak > 1 {
+		withheld = "requests overlapped: only serial runs have a prefill rate"
+	}
+	var nominal, computed []float64
+	for _, s := range good {
+		d := (s.First - s.Sent).Seconds()
+		if d <= 0 {
+			continue
+		}
+		nominal = append(nominal, float64(s.PromptTokens)/d)
+		if c, ok := s.CachedTokens.N(); ok && c <= s.PromptTokens {
+			computed = append(computed, float64(s.PromptTokens-c)/d)
+		}
+	}
+	f.PrefillNominal = medianRate(nominal, withheld)
+	if withheld == "" && len(computed) < len(nominal) {
+		withheld = "cached tokens are not reported for every request"
+	}
+	f.PrefillComputed = medianRate(computed, withheld)
+}
+
+func decodeRate(good []Sample, f Figures, withheld string) DecodeRate {
+	var rates []float64
+	depth := medianCount(good, func(s Sample) (int, bool) { return s.PromptTokens + s.OutputTokens/2, true })
+	for _, s := range good {
+		if d := (s.Last - s.First).Seconds(); s.OutputTokens >= 2 && d > 0 {
+			rates = append(rates, float64(s.OutputTokens-1)/d)
+		}
+	}
+	return DecodeRate{medianRate(rates, withheld), depth, f.InFlightMean}
+}
+
+func (l Level) emitted(f Figures, withheld string) Rate {
+	streams := max(1, f.InFlightPeak)
+	switch {
+	case withheld != "":
+		return Rate{withheld: withheld}
+	case f.Good < minPerStream*streams:
+		return Rate{withheld: fmt.Sprintf("%d requests over %d streams: under %d each there is no steady window", f.Good, streams, minPerStream)}
+	case l.steady.ForNS <= 0 || l.steady.Tokens <= 0:
+		return Rate{withheld: "no steady window was seen"}
+	}
+	return Rate{perSecond: float64(l.steady.Tokens) / time.Duration(l.steady.ForNS).Seconds()}
+}
+
+// inFlight integrates the number of requests between sending and the end of the
+// stream over the window: half-open intervals, departures before arrivals at equal
+// times, failed requests included while they are in flight. p99 is the level that
+// is not exceeded for 99 % of the time.
+func inFlight(samples []Sample, window time.Duration) (mean float64, p99, peak int) {
+	type edge struct {
+		at   time.Duration
+		step int
+	}
+	var edges []edge
+	for _, s := range samples {
+		if s.End > s.Sent {
+			edges = append(edges, edge{s.Sent, 1}, edge{s.End, -1})
+		}
+	}
+	slices.SortFunc(edges, func(a, b edge) int {
+		if a.at != b.at {
+			return int(max(-1, min(1, a.at-b.at)))
+		}
+		return a.step - b.step
+	})
+	at := make([]time.Duration, len(edges)+1)
+	n := 0
+	last := time.Duration(0)
+	for _, e := range edges {
+		at[n] += min(e.at, window) - min(last, window)
+		last = e.at
+		n += e.step
+		peak = max(peak, n)
+	}
+	at[n] += max(0, window-last)
+	var area, seen time.Duration
+	p99 = -1
+	for k, d := range at {
+		area += d * time.Duration(k)
+		if seen += d; p99 < 0 && seen*100 >= window*99 {
+			p99 = k
+		}
+	}
+	return float64(area) / float64(window), max(p99, 0), peak
+}
+
+type levelWire struct {
+	Arrival  arrival.ArrivalModel `json:"arrival"`
+	WindowNS int64                `json:"window_ns"`
+	Void     []string             `json:"void,omitempty"`
+	NoRates  string               `json:"rates_withheld,omitempty"`
+	Steady   steady               `json:"steady"`
+	Columns  []string             `json:"sample_columns"`
+	Samples  [][]json.RawMessage  `json:"samples"`
+	ChunkGap distributionWire     `json:"chunk_gap"`
+	TokenGap distributionWire     `json:"itl"`
+	Figures  json.RawMessage      `json:"figures"`
+}
+
+type distributionWire struct {
+	N   int          `json:"n"`
+	P50 estimateWire `json:"p50"`
+	P90 estimateWire `json:"p90"`
+	P95 estimateWire `json:"p95"`
+	P99 estimateWire `json:"p99"`
+	Max estimateWire `json:"max"`
+}
+
+func (w distributionWire) distribution() (Distribution, error) {
+	d := Distribution{n: w.N}
+	for _, p := range []struct {
+		from estimateWire
+		to   *Estimate
+	}{{w.P50, &d.p50}, {w.P90, &d.p90}, {w.P95, &d.p95}, {w.P99, &d.p99}, {w.Max, &d.max}} {
+		switch {
+		case p.from.NS != nil && p.from.Withheld == "" && *p.from.NS >= 0:
+			p.to.value = time.Duration(*p.from.NS)
+		case p.from.NS == nil && p.from.Withheld != "":
+			p.to.withheld = p.from.Withheld
+		default:
+			return Distribution{}, errors.New("an estimate is either a value or withheld with a reason")
+		}
+	}
+	return d, nil
+}
+
+func (l Level) encode() ([]byte, error) {
+	figures, err := json.Marshal(l.figures.wire())
+	if err != nil {
+		return nil, err
+	}
+	type wire struct {
+		levelWire
+		Samples  [][]any `json:"samples"`
+		ChunkGap any     `json:"chunk_gap"`
+		TokenGap any     `json:"itl"`
+	}
+	w := wire{
+		levelWire: levelWire{
+			Arrival: l.arrival, WindowNS: int64(l.window), Void: l.void, NoRates: l.noRates, Steady: l.steady, Columns: sampleColumns, Figures: figures,
+		},
+		ChunkGap: l.chunkGap.wire(), TokenGap: l.tokenGap.wire(),
+	}
+	for _, s := range l.samples {
+		w.Samples = append(w.Samples, s.row())
+	}
+	return json.Marshal(w)
+}
+
+func decodeLevel(raw []byte) (Level, error) {
+	var w levelWire
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return Level{}, err
+	}
+	if !slices.Equal(w.Columns, sampleColumns) {
+		return Level{}, errors.New("the sample columns are not those of this schema")
+	}
+	l := Level{arrival: w.Arrival, window: time.Duration(w.WindowNS), noRates: w.NoRates, void: w.Void, steady: w.Steady}
+	for i, row := range w.Samples {
+		s, err := parseRow(row)
+		if err != nil {
+			return Level{}, fmt.Errorf("sample %d: %w", i, err)
+		}
+		l.samples = append(l.samples, s)
+	}
+	var err error
+	if l.chunkGap, err = w.ChunkGap.distribution(); err != nil {
+		return Level{}, err
+	}
+	if l.tokenGap, err = w.TokenGap.distribution(); err != nil {
+		return Level{}, err
+	}
+	if l, err = l.settled(); err != nil {
+		return Level{}, err
+	}
+	// The figures stand in the file for other readers; here they are worked out again,
+	// and a figure that does not follow from its samples is refused.
+	again, err := json.Marshal(l.figures.wire())
+	if err != nil {
+		return Level{}, err
+	}
+	var written, derived any
+	if json.Unmarshal(w.Figures, &written) != nil || json.Unmarshal(again, &derived) != nil || !reflect.DeepEqual(written, derived) {
+		return Level{}, errors.New("the figures do not follow from the samples")
+	}
+	return l, nil
+}
+
+func (f Figures) wire() any {
+	cached, ok := f.CachedTokens.N()
+	var cachedWire *int
+	if ok {
+		cachedWire = &cached
+	}
+	return struct {
+		Definitions      string          `json:"definitions"`
+		Issued           int             `json:"issued"`
+		Good             int             `json:"good"`
+		Warmup           int             `json:"warmup"`
+		Failed           map[Outcome]int `json:"failed"`
+		TTFT             any             `json:"ttft"`
+		TTFO             any             `json:"ttfo"`
+		TPOT             any             `json:"tpot"`
+		ITL              any             `json:"itl"`
+		ChunkGap         any             `json:"chunk_gap"`
+		E2E              any             `json:"e2e"`
+		DispatchLag      any             `json:"dispatch_lag"`
+		PrefillNominal   rateWire        `json:"prefill_nominal"`
+		PrefillComputed  rateWire        `json:"prefill_computed"`
+		Decode           any             `json:"decode"`
+		Emitted          rateWire        `json:"emitted"`
+		InFlightMean     float64         `json:"in_flight_mean"`
+		InFlightP99      int             `json:"in_flight_p99"`
+		InFlightPeak     int             `json:"in_flight_peak"`
+		PromptTokens     int             `json:"prompt_tokens_p50"`
+		OutputTokens     int             `json:"output_tokens_p50"`
+		CachedTokens     *int            `json:"cached_tokens_p50"`
+		FreshConnections int             `json:"fresh_connections"`
+		CoalescedReads   int             `json:"coalesced_reads"`
+	}{
+		definitions, f.Issued, f.Good, f.Warmup, f.Failed, f.TTFT.wire(), f.TTFO.wire(), f.TPOT.wire(), f.ITL.wire(), f.ChunkGap.wire(),
+		f.E2E.wire(), f.DispatchLag.wire(), f.PrefillNominal.wire(), f.PrefillComputed.wire(), f.Decode.wire(), f.Emitted.wire(),
+		f.InFlightMean, f.InFlightP99, f.InFlightPeak, f.PromptTokens, f.OutputTokens, cachedWire, f.FreshConnections, f.CoalescedReads,
+	}
+}

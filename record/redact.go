@@ -1,0 +1,89 @@
+package record
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Redactor replaces host names and secrets before anything is written. Host labels
+// are keyed, so that they are stable for one person and cannot be looked up by
+// another. The zero Redactor is not usable.
+type Redactor struct {
+	key     []byte
+	secrets []replacement
+}
+
+type replacement struct{ from, to string }
+
+// minSecret is the length below which a value is no secret: replacing every "a" of
+// a text would destroy it and hide nothing.
+const minSecret = 4
+
+// NewRedactor returns a redactor with the given key.
+func NewRedactor(key []byte) *Redactor { return &Redactor{key: slices.Clone(key)} }
+
+// LoadRedactor returns a redactor whose key is kept in dir, and makes the key at
+// first. Where dir cannot be written the key lives for this run only: labels are
+// then not stable, and nothing else is lost.
+func LoadRedactor(dir string) *Redactor {
+	path := filepath.Join(dir, "redaction.key")
+	if key, err := os.ReadFile(path); err == nil && len(key) >= 32 {
+		return NewRedactor(key[:32])
+	}
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails; see its documentation
+	if os.MkdirAll(dir, 0o700) == nil {
+		if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+			_, _ = f.Write(key)
+			_ = f.Close()
+		}
+	}
+	return NewRedactor(key)
+}
+
+// Host returns the label of a host: "loopback", or "host-" and ten hex digits.
+func (r *Redactor) Host(host string) string {
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return "loopback"
+	}
+	mac := hmac.New(sha256.New, r.key)
+	mac.Write([]byte(host))
+	return "host-" + hex.EncodeToString(mac.Sum(nil)[:5])
+}
+
+// Hide makes Text replace a secret by «name».
+func (r *Redactor) Hide(name, secret string) {
+	if len(secret) >= minSecret {
+		r.add(secret, "«"+name+"»")
+	}
+}
+
+// HideHost makes Text replace a host name by its label.
+func (r *Redactor) HideHost(host string) {
+	if label := r.Host(host); label != "loopback" && host != "" {
+		r.add(host, label)
+	}
+}
+
+// add keeps the longest first, so that a secret inside another one does not leave
+// a piece of it behind.
+func (r *Redactor) add(from, to string) {
+	r.secrets = append(r.secrets, replacement{from, to})
+	slices.SortStableFunc(r.secrets, func(a, b replacement) int { return len(b.from) - len(a.from) })
+}
+
+// Text returns s without the secrets and hosts it was told of.
+func (r *Redactor) Text(s string) string {
+	for _, x := range r.secrets {
+		s = strings.ReplaceAll(s, x.from, x.to)
+	}
+	return s
+}
