@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"infbench/arrival"
+	"infbench/gates"
 )
 
 // definitions names the formulas by which figures follow from samples. It changes
@@ -115,7 +116,7 @@ type Figures struct {
 	InFlightMean                     float64
 	InFlightP99, InFlightPeak        int
 	PromptTokens, OutputTokens       int // medians
-	CachedTokens                     Count
+	CachedTokens                     gates.Count
 	FreshConnections, CoalescedReads int
 }
 
@@ -172,7 +173,7 @@ func (l Level) derive() Figures {
 	f.PromptTokens = medianCount(good, func(s Sample) (int, bool) { return s.PromptTokens, true })
 	f.OutputTokens = medianCount(good, func(s Sample) (int, bool) { return s.OutputTokens, true })
 	if slices.ContainsFunc(good, func(s Sample) bool { _, ok := s.CachedTokens.N(); return ok }) {
-		f.CachedTokens = CountOf(medianCount(good, func(s Sample) (int, bool) { return s.CachedTokens.N() }))
+		f.CachedTokens = gates.CountOf(medianCount(good, func(s Sample) (int, bool) { return s.CachedTokens.N() }))
 	}
 	l.prefill(&f, good, noRates)
 	f.Decode = decodeRate(good, f, noRates)
@@ -397,11 +398,6 @@ func decodeLevel(raw []byte) (Level, error) {
 }
 
 func (f Figures) wire() any {
-	cached, ok := f.CachedTokens.N()
-	var cachedWire *int
-	if ok {
-		cachedWire = &cached
-	}
 	return struct {
 		Definitions      string          `json:"definitions"`
 		Issued           int             `json:"issued"`
@@ -424,12 +420,12 @@ func (f Figures) wire() any {
 		InFlightPeak     int             `json:"in_flight_peak"`
 		PromptTokens     int             `json:"prompt_tokens_p50"`
 		OutputTokens     int             `json:"output_tokens_p50"`
-		CachedTokens     *int            `json:"cached_tokens_p50"`
+		CachedTokens     gates.Count     `json:"cached_tokens_p50"`
 		FreshConnections int             `json:"fresh_connections"`
 		CoalescedReads   int             `json:"coalesced_reads"`
 	}{
 		definitions, f.Issued, f.Good, f.Warmup, f.Failed, f.TTFT.wire(), f.TTFO.wire(), f.TPOT.wire(), f.ITL.wire(), f.ChunkGap.wire(),
 		f.E2E.wire(), f.DispatchLag.wire(), f.PrefillNominal.wire(), f.PrefillComputed.wire(), f.Decode.wire(), f.Emitted.wire(),
-		f.InFlightMean, f.InFlightP99, f.InFlightPeak, f.PromptTokens, f.OutputTokens, cachedWire, f.FreshConnections, f.CoalescedReads,
+		f.InFlightMean, f.InFlightP99, f.InFlightPeak, f.PromptTokens, f.OutputTokens, f.CachedTokens, f.FreshConnections, f.CoalescedReads,
 	}
 }

@@ -243,7 +243,7 @@ func TestCompanyHasNoPrefillRate(t *testing.T) {
 	t.Parallel()
 	model, _ := arrival.Sessions(2, 0, "x")
 	a, b := recordtest.Sample(0), recordtest.Sample(time.Second)
-	b.CachedTokens = record.Count{}
+	b.CachedTokens = gates.Count{}
 	level, err := record.NewLevel(record.LevelParts{Arrival: model, Window: 20 * time.Second, Samples: []record.Sample{a, b}, TokenGapsWithheld: "x"})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"infbench/gates"
 )
 
 // Outcome is how one measured request ended.
@@ -28,18 +30,6 @@ const (
 
 var outcomes = []Outcome{OK, Rejected, HTTPError, Unreached, TimedOut, Cut, ServerSaid, Empty, Degenerate, Wrong, Cancelled}
 
-// Count is a number of tokens that may be absent: absent is unknown, not 0.
-type Count struct {
-	n     int
-	known bool
-}
-
-// CountOf returns a known count.
-func CountOf(n int) Count { return Count{n, true} }
-
-// N returns the count; ok is false when it is absent.
-func (c Count) N() (n int, ok bool) { return c.n, c.known }
-
 // Sample is one measured request. Times are offsets from the level's origin on one
 // monotonic clock. It proves nothing by itself and cannot be written on its own.
 type Sample struct {
@@ -51,7 +41,7 @@ type Sample struct {
 	// End the end of the stream. They are 0 where nothing came.
 	First, FirstAnswer, Last, End time.Duration
 	PromptTokens, OutputTokens    int
-	CachedTokens                  Count
+	CachedTokens                  gates.Count
 	// MaxGap is the longest time between two reads that carried text.
 	MaxGap time.Duration
 	// Chunks is the number of events with text, Coalesced how many of them shared a
@@ -125,7 +115,7 @@ func parseRow(row []json.RawMessage) (Sample, error) {
 		PromptTokens: int(n[9]), OutputTokens: int(n[10]), Chunks: int(n[12]), Coalesced: int(n[13]), Fresh: n[14] == 1, Warmup: n[15] == 1,
 	}
 	if n[11] >= 0 {
-		s.CachedTokens = CountOf(int(n[11]))
+		s.CachedTokens = gates.CountOf(int(n[11]))
 	}
 	if err := json.Unmarshal(row[16], &s.Outcome); err != nil {
 		return Sample{}, fmt.Errorf("sample column outcome: %w", err)

@@ -1,0 +1,171 @@
+package endpoint
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"infbench/gates"
+)
+
+// End is how a stream ended.
+type End string
+
+// The ends.
+const (
+	Done       End = "done"        // [DONE] was read
+	Closed     End = "closed"      // a clean end of the body without [DONE]
+	StayedOpen End = "stayed_open" // finish_reason or [DONE] was read, and the connection stayed open
+	Failed     End = "failed"      // see Answer.Failure
+	Whole      End = "whole"       // not a stream
+)
+
+// ToolCall is one call that the model made, its streamed pieces joined.
+type ToolCall struct {
+	ID, Name, Arguments string
+}
+
+// Usage is what the server counted. Absent is unknown, not 0.
+type Usage struct {
+	Prompt, Completion, Total, Cached, Reasoning gates.Count
+}
+
+// Alternative is one entry of the top logprobs.
+type Alternative struct {
+	Token   string
+	Logprob float64
+}
+
+// TokenLogprob is the logprob of one emitted token.
+type TokenLogprob struct {
+	Alternative
+	Top []Alternative
+}
+
+// Mark is one event that carried text.
+type Mark struct {
+	// At is the time of the read, Read its number.
+	At   time.Duration
+	Read int32
+	// Tokens is the number of tokens in the event, 0 when the server does not say.
+	Tokens int32
+}
+
+// Timing holds the times of one request on one monotonic clock that began at
+// Began, just before the request was handed to the transport.
+type Timing struct {
+	Began time.Time
+	// Wrote is when the request had been written, Headers when the response's headers
+	// came; servers send those before the first token, so neither is TTFT.
+	Wrote, Headers time.Duration
+	// FirstEvent is the first event of any kind, FirstToken the first with generated
+	// text in any channel, FirstAnswer the first that is not reasoning, LastToken the
+	// last with text, Ended the end of the stream. They are 0 where nothing came.
+	FirstEvent, FirstToken, FirstAnswer, LastToken, Ended time.Duration
+	// Fresh says that a connection had to be opened, Dialled how long that took.
+	Fresh   bool
+	Dialled time.Duration
+	// Reads counts the reads of the body, Bytes its length.
+	Reads, Bytes int
+	// Marks holds one entry for each event with text.
+	Marks []Mark
+	// Engine is the engine's own timing of this request, where it reports one.
+	Engine EngineTiming
+}
+
+// EngineTiming is what llama.cpp reports under "timings". Zero where absent.
+type EngineTiming struct {
+	PromptTokens, CachedTokens, OutputTokens gates.Count
+	Prefill, Decode                          time.Duration
+}
+
+// Answer is everything that came back for one request.
+type Answer struct {
+	Content, Reasoning, Refusal string
+	Calls                       []ToolCall
+	// Finish is the finish reason, "" when none came.
+	Finish   string
+	Usage    Usage
+	Logprobs []TokenLogprob
+	// ID and Model are what the server wrote into the answer.
+	ID, Model string
+	End       End
+	// Failure says why there is no complete answer; nil when there is one.
+	Failure *Failure
+	// Broke lists what broke the contract of an answer.
+	Broke  []Breach
+	Timing Timing
+	// ReasoningField is the name under which reasoning came.
+	ReasoningField string
+	// Comments counts SSE comment lines.
+	Comments int
+}
+
+// Err returns the failure as an error, nil when the answer is complete.
+func (a Answer) Err() error {
+	if a.Failure != nil {
+		return a.Failure
+	}
+	return nil
+}
+
+// Visible returns the content without a leading think block: what a person would
+// take for the answer.
+func (a Answer) Visible() string {
+	text := strings.TrimSpace(a.Content)
+	if rest, ok := strings.CutPrefix(text, "<think>"); ok {
+		if _, after, ok := strings.Cut(rest, "</think>"); ok {
+			return strings.TrimSpace(after)
+		}
+	}
+	return text
+}
+
+// Everything returns all generated text, channel after channel.
+func (a Answer) Everything() string {
+	parts := []string{a.Reasoning, a.Content, a.Refusal}
+	for _, c := range a.Calls {
+		parts = append(parts, c.Name, c.Arguments)
+	}
+	return strings.Join(parts, "")
+}
+
+// CutShort reports whether the answer ended at the token limit or was broken off.
+func (a Answer) CutShort() bool { return a.Finish == "length" || a.Failure != nil }
+
+// Says quotes the answer for evidence: the visible answer, or what came in its place.
+func (a Answer) Says() string {
+	const most = 160
+	switch {
+	case a.Visible() != "":
+		return gates.Quote(a.Visible(), most)
+	case len(a.Calls) > 0:
+		return fmt.Sprintf("a call of %s with %s", gates.Quote(a.Calls[0].Name, 40), gates.Quote(a.Calls[0].Arguments, most))
+	case a.Reasoning != "":
+		return fmt.Sprintf("nothing but reasoning: %s", gates.Quote(a.Reasoning, most))
+	}
+	return fmt.Sprintf("nothing (finish_reason %s)", gates.Quote(a.Finish, 20))
+}
+
+// Breach is one broken rule of the contract between an API and its clients.
+type Breach struct {
+	// Hard says that clients lose text or hang by it.
+	Hard bool
+	// What says what was seen, safe to print.
+	What string
+}
+
+// broke notes a breach; the first few suffice.
+func (a *Answer) broke(hard bool, format string, args ...any) {
+	const most = 8
+	if len(a.Broke) < most {
+		a.Broke = append(a.Broke, Breach{hard, gates.Printable(fmt.Sprintf(format, args...), 200)})
+	}
+}
+
+func (a *Answer) fail(f *Failure) {
+	if a.Failure == nil {
+		a.Failure = f
+		a.End = Failed
+	}
+}

@@ -1,0 +1,86 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"strings"
+)
+
+// firstBudget is the token limit of a question's first try. A model that thinks is
+// asked again with thinkingBudget when the first was used up before the answer.
+const firstBudget, thinkingBudget = 320, 8192
+
+// Ask streams a question and returns the complete answer, or the failure. The
+// limit on tokens is small; where it was used up by thinking, the question is put
+// once more with room to think. That is no retry of a wrong answer.
+func (e Endpoint) Ask(ctx context.Context, r Request) (Answer, error) {
+	return e.patiently(ctx, r, e.Stream)
+}
+
+// AskPlain is [Endpoint.Ask] without streaming.
+func (e Endpoint) AskPlain(ctx context.Context, r Request) (Answer, error) {
+	return e.patiently(ctx, r, e.Complete)
+}
+
+func (e Endpoint) patiently(ctx context.Context, r Request, send func(context.Context, Request) Answer) (Answer, error) {
+	limit := r.maxTokens
+	if limit > firstBudget {
+		limit = firstBudget
+	}
+	a := send(ctx, r.MaxTokens(e.within(limit)))
+	if a.Failure == nil && a.UsedUpThinking() && !errors.Is(ctx.Err(), context.Canceled) {
+		a = send(ctx, r.MaxTokens(e.within(thinkingBudget)))
+	}
+	return a, a.Err()
+}
+
+// within keeps a token limit inside the context of the server: some refuse a limit
+// that could not fit.
+func (e Endpoint) within(tokens int) int {
+	if n, ok := e.build.ContextTokens.N(); ok && n > 0 {
+		return max(16, min(tokens, n/2))
+	}
+	return tokens
+}
+
+// UsedUpThinking reports whether the answer ended at the token limit before it
+// began: all that came is reasoning.
+func (a Answer) UsedUpThinking() bool {
+	if a.Finish != "length" || len(a.Calls) > 0 {
+		return false
+	}
+	text := strings.TrimSpace(a.Content)
+	return text == "" && a.Reasoning != "" || strings.HasPrefix(text, "<think>") && !strings.Contains(text, "</think>")
+}
+
+// ContextTokens returns the longest sequence that the server accepts, or n when it
+// does not say.
+func (e Endpoint) ContextTokens(n int) int { return e.build.ContextTokens.Or(n) }
+
+// Changed says in words what of the server changed since it was opened, "" when
+// nothing did that can be seen.
+func (e Endpoint) Changed(ctx context.Context) (string, error) {
+	now, err := e.engine.Identify(ctx)
+	if err != nil {
+		return "", err
+	}
+	var out []string
+	for _, p := range []struct{ what, was, is string }{
+		{"version", e.build.Version, now.Version},
+		{"configuration", e.build.Config, now.Config},
+		{"server process", e.build.Process, now.Process},
+		{"weights", e.build.Checkpoint, now.Checkpoint},
+	} {
+		if p.was != p.is {
+			out = append(out, "the "+p.what+" was "+or(p.was, "not told")+" and is "+or(p.is, "not told"))
+		}
+	}
+	return strings.Join(out, "; "), nil
+}
+
+func or(s, absent string) string {
+	if s == "" {
+		return absent
+	}
+	return s
+}

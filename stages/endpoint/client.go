@@ -1,0 +1,140 @@
+package endpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"time"
+)
+
+// client is the one way to the server: a connection pool sized to the load, and
+// the limits on what one request may take. It follows no redirect, since a POST
+// would turn into a GET and a key could leave its host.
+type client struct {
+	target Target
+	http   http.RoundTripper
+	limits Limits
+	close  func()
+}
+
+// newClient returns a client that keeps up to inFlight connections open. The
+// standard library keeps two a host, so that beyond two streams the handshake
+// would land in the time to the first token.
+func newClient(t Target, l Limits, inFlight int) *client {
+	dialer := &net.Dialer{Timeout: l.Connect, KeepAlive: 30 * time.Second}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // HTTP/2 puts all streams on one connection: head-of-line blocking
+	tr := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
+		TLSHandshakeTimeout: l.Connect,
+		MaxIdleConns:        0,
+		MaxIdleConnsPerHost: max(16, inFlight),
+		IdleConnTimeout:     90 * time.Second,
+		DisableCompression:  true, // a gzip layer holds the stream back
+		Protocols:           protocols,
+		ReadBufferSize:      16 << 10,
+	}
+	return &client{target: t, http: tr, limits: l, close: tr.CloseIdleConnections}
+}
+
+// maxPlainBody bounds a body that is no stream.
+const maxPlainBody = 16 << 20
+
+// get reads a path below the target. The body is bounded.
+func (c *client) get(ctx context.Context, path string) (status int, body []byte, err error) {
+	return c.plain(ctx, http.MethodGet, path, nil)
+}
+
+// plain sends one request and reads the whole body within the total limit.
+func (c *client) plain(ctx context.Context, method, path string, payload []byte) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.Total, tooSlow("the whole answer", c.limits.Total))
+	defer cancel()
+	r, err := c.request(ctx, method, path, payload)
+	if err != nil {
+		return 0, nil, err
+	}
+	resp, err := c.http.RoundTrip(r)
+	if err != nil {
+		return 0, nil, explain(ctx, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxPlainBody+1))
+	switch {
+	case err != nil:
+		return resp.StatusCode, nil, explain(ctx, err)
+	case len(body) > maxPlainBody:
+		return resp.StatusCode, nil, &Failure{Kind: TooLarge, Status: resp.StatusCode, What: "the answer is larger than any answer", Hint: "is this an OpenAI-compatible endpoint?"}
+	case resp.StatusCode != http.StatusOK:
+		return resp.StatusCode, body, judgeStatus(resp, body)
+	}
+	return resp.StatusCode, body, nil
+}
+
+func (c *client) request(ctx context.Context, method, path string, payload []byte) (*http.Request, error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.target.url(path), bytes.NewReader(payload))
+	if err != nil {
+		return nil, errors.New("the target's address makes no request")
+	}
+	c.target.authorise(r)
+	if payload != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("User-Agent", "infbench")
+	return r, nil
+}
+
+func tooSlow(what string, limit time.Duration) *Failure {
+	return &Failure{Kind: TooSlow, What: what + " did not come within " + limit.String(), Hint: "is the server loaded or hung? --timeout sets the limit"}
+}
+
+// watch cancels a request whose current phase lasts too long. One timer serves all
+// phases; it is moved at most once in a while, since a stream has thousands of reads.
+type watch struct {
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	phase  string
+	limit  time.Duration
+	moved  time.Time
+}
+
+func newWatch(cancel context.CancelCauseFunc, phase string, limit time.Duration) *watch {
+	w := &watch{cancel: cancel, phase: phase, limit: limit, moved: time.Now()}
+	failure := tooSlow(phase, limit)
+	w.timer = time.AfterFunc(limit, func() { cancel(failure) })
+	return w
+}
+
+// enter begins another phase.
+func (w *watch) enter(phase string, limit time.Duration) {
+	w.timer.Stop()
+	*w = *newWatch(w.cancel, phase, limit)
+}
+
+// alive says that bytes came at the given instant.
+func (w *watch) alive(now time.Time) {
+	if now.Sub(w.moved) > w.limit/16 {
+		w.timer.Reset(w.limit)
+		w.moved = now
+	}
+}
+
+func (w *watch) stop() { w.timer.Stop() }
+
+// trace notes the phases of a request before its body.
+func trace(ctx context.Context, t *Timing) context.Context {
+	var dial time.Time
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { dial = time.Now() },
+		GotConn: func(i httptrace.GotConnInfo) {
+			if t.Fresh = !i.Reused; t.Fresh {
+				t.Dialled = time.Since(dial)
+			}
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) { t.Wrote = time.Since(t.Began) },
+	})
+}

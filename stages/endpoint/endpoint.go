@@ -1,0 +1,258 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"infbench/gates"
+)
+
+// Options say how an endpoint is opened.
+type Options struct {
+	// Model is the served model to ask; "" takes the only or first one listed.
+	Model string
+	// Limits bound each request; the zero value means [DefaultLimits].
+	Limits Limits
+	// InFlight is the largest number of requests that will be in flight at once.
+	InFlight int
+	// Seed makes the canaries; every run should have its own.
+	Seed uint64
+	// Transport replaces the network in tests.
+	Transport http.RoundTripper
+}
+
+// Endpoint is an opened target: what it is has been found out, and every question
+// goes through it. It is safe for concurrent use. It is a value that shares its
+// connections and canaries with its copies; the zero Endpoint cannot ask.
+type Endpoint struct{ *shared }
+
+type shared struct {
+	client   *client
+	engine   Engine
+	build    Build
+	model    string
+	models   []string
+	lacks    sync.Map // gates.Capability → string
+	refused  sync.Map // optional request field → struct{}
+	canaries *gates.Canaries
+	requests atomic.Int64
+}
+
+// Open asks the target what it is. It returns a [*Failure] when it cannot be
+// reached, does not let us in, or is no such API.
+func Open(ctx context.Context, t Target, o Options) (Endpoint, error) {
+	if o.Limits == (Limits{}) {
+		o.Limits = DefaultLimits()
+	}
+	c := newClient(t, o.Limits, o.InFlight)
+	if o.Transport != nil {
+		c.http, c.close = o.Transport, func() {}
+	}
+	s := &surface{client: &client{target: t, http: c.http, limits: o.Limits.Within(openLimit)}, seen: map[string]*reply{}}
+	list, err := s.modelList(ctx)
+	if err != nil && (o.Model == "" || decisive(err)) {
+		c.close()
+		return Endpoint{}, err
+	}
+	sh := &shared{client: c, models: list, canaries: gates.NewCanaries(o.Seed)}
+	if sh.model = o.Model; sh.model == "" {
+		sh.model = list[0]
+	}
+	s.model = sh.model
+	sh.engine = recognise(ctx, s)
+	if sh.build, err = sh.engine.Identify(ctx); err != nil {
+		c.close()
+		return Endpoint{}, fmt.Errorf("identify the engine: %w", err)
+	}
+	ep := Endpoint{sh}
+	if o.Model != "" && len(list) > 0 && !slices.Contains(list, o.Model) {
+		if err := ep.probeModel(ctx, list); err != nil {
+			c.close()
+			return Endpoint{}, err
+		}
+	}
+	return ep, nil
+}
+
+// openLimit bounds each question that Open puts: a server that accepts and never
+// answers is found out within it.
+const openLimit = 15 * time.Second
+
+// decisive reports whether a failure to list the models ends the opening even
+// though the model is known: some servers cannot list and serve all the same.
+func decisive(err error) bool {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return true
+	}
+	switch f.Kind {
+	case Unreachable, BadTLS, Unauthorized, TooSlow, Stopped:
+		return true
+	}
+	return false
+}
+
+// probeModel asks a model that is not listed for one token, so that an unknown name
+// is one clear line and not the failure of every check.
+func (e Endpoint) probeModel(ctx context.Context, list []string) error {
+	a := e.Complete(ctx, Chat("Hello").MaxTokens(1))
+	var f *Failure
+	if errors.As(a.Err(), &f) && (f.Kind == UnknownModel || f.Kind == Refused) {
+		f.Kind = UnknownModel
+		f.What = fmt.Sprintf("the model %s is not served", gates.Quote(e.model, 80))
+		f.Hint = "served: " + gates.Printable(strings.Join(list, ", "), 200)
+		return f
+	}
+	return nil
+}
+
+// Close closes idle connections.
+func (e Endpoint) Close() { e.client.close() }
+
+// Model returns the name of the model that is asked.
+func (e Endpoint) Model() string { return e.model }
+
+// Engine returns the adapter of the engine behind the endpoint.
+func (e Endpoint) Engine() Engine { return e.engine }
+
+// Build returns what the engine says of itself.
+func (e Endpoint) Build() Build { return e.build }
+
+// Target returns where the endpoint is.
+func (e Endpoint) Target() Target { return e.client.target }
+
+// Canaries returns the run's ledger of canaries.
+func (e Endpoint) Canaries() *gates.Canaries { return e.canaries }
+
+// Requests returns the number of requests sent to the model so far.
+func (e Endpoint) Requests() int64 { return e.requests.Load() }
+
+// Unable returns why the endpoint lacks a capability, "" when it has it or nothing
+// is known to the contrary. It implements [gates.Able].
+func (e Endpoint) Unable(c gates.Capability) string {
+	if e.shared == nil {
+		return "the endpoint was not opened"
+	}
+	if why, ok := e.lacks.Load(c); ok {
+		return why.(string)
+	}
+	return e.engine.Unable(c)
+}
+
+// FoundUnable notes that a capability turned out to be missing, for the checks that
+// come later. why is in the server's own words where there are any.
+func (e Endpoint) FoundUnable(c gates.Capability, why string) { e.lacks.Store(c, why) }
+
+// Refused returns the optional request fields that the server has refused.
+func (e Endpoint) Refused() []string {
+	var out []string
+	for _, f := range optional {
+		if _, ok := e.refused.Load(f); ok {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (e Endpoint) isRefused(field string) bool { _, ok := e.refused.Load(field); return ok }
+
+// Prepare builds a request's body.
+func (e Endpoint) Prepare(r Request, stream bool) (Prepared, error) {
+	body, err := r.body(e.model, stream, e.isRefused)
+	if err != nil {
+		return Prepared{}, fmt.Errorf("build the request: %w", err)
+	}
+	return Prepared{body: body, stream: stream, maxTokens: r.maxTokens}, nil
+}
+
+// Send sends a prepared request once. The answer says itself what went wrong.
+func (e Endpoint) Send(ctx context.Context, p Prepared) Answer {
+	e.requests.Add(1)
+	if p.stream {
+		return e.client.stream(ctx, p)
+	}
+	return e.client.complete(ctx, p)
+}
+
+// Stream sends the request and reads the answer as a stream.
+func (e Endpoint) Stream(ctx context.Context, r Request) Answer { return e.ask(ctx, r, true) }
+
+// Complete sends the request and reads the answer as one body.
+func (e Endpoint) Complete(ctx context.Context, r Request) Answer { return e.ask(ctx, r, false) }
+
+// ask sends once; nothing is retried, since a retry hides a fault of one in twenty.
+// The exception is a field that the server has never heard of: it is left out from
+// then on, which [Endpoint.Refused] tells.
+func (e Endpoint) ask(ctx context.Context, r Request, stream bool) Answer {
+	p, err := e.Prepare(r, stream)
+	if err != nil {
+		return Answer{Failure: asFailure(err), End: Failed}
+	}
+	a := e.Send(ctx, p)
+	if f := a.Failure; f == nil || f.Status != 400 && f.Status != 422 || !e.learnRefusal(f.Said) {
+		return a
+	}
+	if p, err = e.Prepare(r, stream); err != nil {
+		return a
+	}
+	return e.Send(ctx, p)
+}
+
+// learnRefusal notes which optional field an error message names.
+func (e Endpoint) learnRefusal(said string) bool {
+	for _, field := range slices.Backward(optional) {
+		if strings.Contains(said, field) && !e.isRefused(field) {
+			e.refused.Store(field, struct{}{})
+			return true
+		}
+	}
+	return false
+}
+
+// ErrNoTokenizer says that the engine has no way to count tokens.
+var ErrNoTokenizer = errors.New("the engine offers no tokenizer")
+
+// CountTokens asks the engine how many tokens a text has, without a chat template.
+func (e Endpoint) CountTokens(ctx context.Context, text string) (int, error) {
+	if t, ok := e.engine.(Tokenizer); ok {
+		return t.CountTokens(ctx, text)
+	}
+	return 0, ErrNoTokenizer
+}
+
+// Cold returns the request in the form that the engine answers without its prefix
+// cache, where there is one; the request itself otherwise, and how it was done.
+func (e Endpoint) Cold(r Request, salt string) (Request, string) {
+	if c, ok := e.engine.(ColdAsker); ok {
+		return c.Cold(r, salt)
+	}
+	return r, ""
+}
+
+// Identify asks the engine again what it is: a restart or another configuration
+// since [Open] shows as a difference.
+func (e Endpoint) Identify(ctx context.Context) (Build, error) { return e.engine.Identify(ctx) }
+
+// modelsIn returns the ids of a model list, or nil when it is none.
+func modelsIn(body []byte) []string {
+	if !shallow(body) || !gjson.ValidBytes(body) {
+		return nil
+	}
+	var out []string
+	gjson.GetBytes(body, "data").ForEach(func(_, m gjson.Result) bool {
+		if id := m.Get("id").Str; id != "" {
+			out = append(out, id)
+		}
+		return len(out) < 1000
+	})
+	return out
+}

@@ -1,0 +1,183 @@
+package endpoint
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"infbench/gates"
+)
+
+// Kind is the class of a [Failure].
+type Kind string
+
+// The classes.
+const (
+	Unreachable  Kind = "unreachable"   // no connection
+	BadTLS       Kind = "tls"           // the certificate or the handshake
+	Unauthorized Kind = "unauthorized"  // 401, 403
+	UnknownModel Kind = "unknown_model" // 404 for the model
+	Refused      Kind = "refused"       // another 4xx
+	Busy         Kind = "busy"          // 429, 503
+	ServerFault  Kind = "server_fault"  // another 5xx
+	NotTheAPI    Kind = "not_the_api"   // HTML or other text in place of JSON
+	TooSlow      Kind = "too_slow"      // a deadline
+	TooLarge     Kind = "too_large"     // more than any answer
+	BrokenOff    Kind = "broken_off"    // the connection ended inside the answer
+	SaidError    Kind = "said_error"    // an error object inside a 200 answer
+	Malformed    Kind = "malformed"     // JSON that is no answer
+	Stopped      Kind = "stopped"       // by the person
+)
+
+// A Failure is a request that did not lead to an answer. Its text is one line: what
+// happened, in the server's own words where there are any, and what to do. It holds
+// no key, header or host name.
+type Failure struct {
+	Kind Kind
+	// Status is the HTTP status, 0 when there was none.
+	Status int
+	// Said is the server's message, safe to print and cut.
+	Said string
+	// What says what happened, Hint what to do next.
+	What, Hint string
+	// RetryAfter is what a busy server asked for.
+	RetryAfter time.Duration
+}
+
+// Error returns the failure in one line.
+func (f *Failure) Error() string {
+	s := f.What
+	if f.Said != "" {
+		s += ": " + f.Said
+	}
+	if f.Hint != "" {
+		s += " (" + f.Hint + ")"
+	}
+	return s
+}
+
+const maxSaid = 240
+
+// explain turns an error of the transport into a Failure. The library's own text is
+// not used: it holds addresses.
+func explain(ctx context.Context, err error) *Failure {
+	var (
+		failure *Failure
+		dns     *net.DNSError
+		cert    *tls.CertificateVerificationError
+		unknown x509.UnknownAuthorityError
+		record  tls.RecordHeaderError
+		alert   tls.AlertError
+	)
+	cause := context.Cause(ctx)
+	switch {
+	case errors.As(err, &failure):
+		return failure
+	case errors.As(cause, &failure):
+		return failure
+	case errors.Is(cause, gates.ErrStopped):
+		return &Failure{Kind: Stopped, What: "interrupted"}
+	case errors.As(err, &dns):
+		return &Failure{Kind: Unreachable, What: "the host name of the target is not known", Hint: "check the address"}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &Failure{Kind: Unreachable, What: "nothing listens at the target: connection refused", Hint: "is the server up, and on this port?"}
+	case errors.As(err, &cert), errors.As(err, &unknown):
+		return &Failure{Kind: BadTLS, What: "the target's certificate is not trusted", Hint: "check the address, or add the authority to the system's certificates (SSL_CERT_FILE)"}
+	case errors.As(err, &record), errors.As(err, &alert), strings.Contains(err.Error(), "tls: "), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return &Failure{Kind: BadTLS, What: "no TLS connection: the target does not speak it, or refuses ours", Hint: "is it http:// rather than https://?"}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(cause, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return &Failure{Kind: TooSlow, What: "no answer within the time allowed", Hint: "is the server loaded or hung? --timeout sets the limit"}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return &Failure{Kind: BrokenOff, What: "the connection was closed before the answer was complete", Hint: "look at the server's log: did a worker die?"}
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return &Failure{Kind: Unreachable, What: "no route to the target", Hint: "check the address"}
+	}
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return &Failure{Kind: Unreachable, What: "no connection to the target in time", Hint: "check the address and any firewall"}
+	}
+	return &Failure{Kind: BrokenOff, What: "the answer did not follow HTTP", Hint: "is this an OpenAI-compatible endpoint?"}
+}
+
+// judgeStatus turns a response that is no 200 into a Failure.
+func judgeStatus(r *http.Response, body []byte) *Failure {
+	f := &Failure{Status: r.StatusCode, Said: said(body), What: fmt.Sprintf("the server answered %d", r.StatusCode)}
+	switch code := r.StatusCode; {
+	case code == 401 || code == 403:
+		f.Kind, f.Hint = Unauthorized, "set the key in the environment variable that --api-key-env names (default OPENAI_API_KEY)"
+	case code == 404 && strings.Contains(strings.ToLower(f.Said), "model"):
+		f.Kind, f.Hint = UnknownModel, "name a served model with --model"
+	case code == 404:
+		f.Kind, f.Hint = Refused, "is the path of the target right? it stands before /v1/chat/completions"
+	case code == 429 || code == 503:
+		f.Kind, f.Hint = Busy, "the server is loading or at its limit"
+		f.RetryAfter = retryAfter(r.Header.Get("Retry-After"))
+	case code >= 300 && code < 400:
+		f.Kind, f.Hint = Refused, "it redirects: use the address that it redirects to as the target"
+	case code >= 500:
+		f.Kind, f.Hint = ServerFault, "look at the server's log"
+	default:
+		f.Kind = Refused
+	}
+	return f
+}
+
+func retryAfter(h string) time.Duration {
+	d, err := time.ParseDuration(h + "s")
+	if err != nil || d < 0 || d > time.Hour {
+		return 0
+	}
+	return d
+}
+
+// said finds the message in the error bodies of the known servers: an object under
+// "error", a string there, "detail" (text or a list), "message"; else the beginning
+// of the text, unless it is HTML.
+func said(body []byte) string {
+	text := strings.TrimSpace(string(body))
+	if shallow(body) && gjson.ValidBytes(body) {
+		root := gjson.ParseBytes(body)
+		for _, path := range []string{"error.message", "error", "detail.0.msg", "detail", "message"} {
+			if m := root.Get(path); m.Type == gjson.String && m.Str != "" {
+				return gates.Printable(m.Str, maxSaid)
+			}
+		}
+	}
+	if strings.HasPrefix(text, "<") {
+		return "an HTML page"
+	}
+	return gates.Printable(text, maxSaid)
+}
+
+// shallow reports whether JSON nests so little that a recursive reader is safe.
+func shallow(b []byte) bool {
+	const most = 256
+	depth, inString := 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > most {
+				return false
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return true
+}

@@ -1,0 +1,37 @@
+package endpoint
+
+import "time"
+
+// Limits bound what one request may take. [DefaultLimits] fits a large model.
+type Limits struct {
+	// Connect bounds dialling and the TLS handshake.
+	Connect time.Duration
+	// First bounds the time to the first event, prefill and queue included.
+	First time.Duration
+	// Gap bounds the silence between two reads after the first event.
+	Gap time.Duration
+	// Settle bounds the silence after finish_reason or [DONE]: an endpoint that keeps
+	// the connection open then has not ended the stream.
+	Settle time.Duration
+	// Total bounds the request.
+	Total time.Duration
+	// EventBytes bounds one event, AnswerBytes one whole answer.
+	EventBytes, AnswerBytes int
+}
+
+// DefaultLimits returns the limits that hold when nothing else is said.
+func DefaultLimits() Limits {
+	return Limits{
+		Connect: 10 * time.Second, First: 2 * time.Minute, Gap: time.Minute, Settle: 5 * time.Second, Total: 15 * time.Minute,
+		EventBytes: 4 << 20, AnswerBytes: 64 << 20,
+	}
+}
+
+// Within returns the limits with no phase longer than d.
+func (l Limits) Within(d time.Duration) Limits {
+	if d > 0 {
+		l.Connect, l.First, l.Gap, l.Total = min(l.Connect, d), min(l.First, d), min(l.Gap, d), min(l.Total, d)
+		l.Settle = min(l.Settle, d)
+	}
+	return l
+}

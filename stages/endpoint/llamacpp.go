@@ -1,0 +1,77 @@
+package endpoint
+
+import (
+	"context"
+
+	"github.com/tidwall/gjson"
+
+	"infbench/gates"
+)
+
+var _ = adapt(adapter{name: "llama.cpp", rank: 20, recognise: func(ctx context.Context, s *surface) Engine {
+	if s.ownedBy(ctx) == "llamacpp" || s.hasMetrics(ctx, "llamacpp:") || s.json(ctx, "/props", "default_generation_settings").Exists() {
+		return llamacpp{s}
+	}
+	return nil
+}})
+
+// llamacpp is llama.cpp's own server.
+type llamacpp struct{ s *surface }
+
+// Name returns "llama.cpp".
+func (llamacpp) Name() string { return "llama.cpp" }
+
+// Identify reads /props and the model list. Of the model's path only the last
+// element is kept.
+func (e llamacpp) Identify(ctx context.Context) (Build, error) {
+	if _, err := e.s.modelList(ctx); err != nil {
+		return Build{}, err
+	}
+	props := e.s.ask(ctx, "/props").body
+	get := func(key string) gjson.Result { return jsonAt(props, key) }
+	file := baseName(get("model_path").Str)
+	return Build{
+		Version:       get("build_info").Str,
+		Checkpoint:    file,
+		ContextTokens: count(get("default_generation_settings.n_ctx")),
+		Slots:         count(get("total_slots")),
+		Config: configHash("n_ctx="+get("default_generation_settings.n_ctx").Raw, "slots="+get("total_slots").Raw, "file="+file,
+			"template="+configHash(get("chat_template").Str), "params="+e.s.listed(ctx, "meta.n_params").Raw, "size="+e.s.listed(ctx, "meta.size").Raw),
+		Process: e.process(ctx, get("media_marker").Str),
+	}, nil
+}
+
+// process marks the server process: by its start time where the metrics hold it,
+// else by the media marker, which llama.cpp draws at random when it starts.
+func (e llamacpp) process(ctx context.Context, marker string) string {
+	if start := processStart(e.s.metrics(ctx, true)); start != "" || marker == "" {
+		return start
+	}
+	return "marker " + configHash(marker)
+}
+
+// Unable reads from /props whether the chat template knows tools.
+func (e llamacpp) Unable(c gates.Capability) string {
+	if c == Tools {
+		caps := e.s.json(context.Background(), "/props", "chat_template_caps")
+		if v := caps.Get("supports_tools"); v.Exists() && !v.Bool() && !caps.Get("supports_tool_calls").Bool() {
+			return "the model's chat template knows no tools (chat_template_caps)"
+		}
+	}
+	return ""
+}
+
+// CountTokens asks POST /tokenize in llama.cpp's own form.
+func (e llamacpp) CountTokens(ctx context.Context, text string) (int, error) {
+	return tokenizeCount(ctx, e.s, map[string]any{"content": text, "add_special": false})
+}
+
+// Cold switches the prompt cache off for the request.
+func (llamacpp) Cold(r Request, _ string) (Request, string) {
+	return r.field("cache_prompt", false), "cache_prompt: false"
+}
+
+// ForceLength sets ignore_eos.
+func (llamacpp) ForceLength(r Request, tokens int) Request {
+	return r.MaxTokens(tokens).field("ignore_eos", true)
+}

@@ -1,0 +1,161 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// Request is one chat request. It is a value: each method returns a changed copy.
+// Sampling is always explicit (temperature 0, top_p 1, seed 1, a token limit),
+// since servers take what is missing from the checkpoint's own defaults.
+type Request struct {
+	messages  []openai.ChatCompletionMessage
+	tools     []openai.Tool
+	choice    any
+	maxTokens int
+	temp      float64
+	seed      *int
+	stop      []string
+	logprobs  int
+	extra     map[string]any // engine fields; the values are of this package's making
+	perChunk  bool
+}
+
+// DefaultMaxTokens is generous, for models that think before they answer.
+const DefaultMaxTokens = 2048
+
+// Chat returns a request with one user message.
+func Chat(user string) Request {
+	one := 1
+	return Request{maxTokens: DefaultMaxTokens, seed: &one}.User(user)
+}
+
+// Conversation returns a request without messages yet.
+func Conversation() Request {
+	one := 1
+	return Request{maxTokens: DefaultMaxTokens, seed: &one}
+}
+
+func (r Request) message(m openai.ChatCompletionMessage) Request {
+	r.messages = append(slices.Clip(r.messages), m)
+	return r
+}
+
+// System returns the request with a system message at the end.
+func (r Request) System(text string) Request {
+	return r.message(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: text})
+}
+
+// User returns the request with a user message at the end.
+func (r Request) User(text string) Request {
+	return r.message(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text})
+}
+
+// Assistant returns the request with an assistant message at the end.
+func (r Request) Assistant(text string) Request {
+	return r.message(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: text})
+}
+
+// Called returns the request with an assistant message that made one call, and the
+// tool's answer to it.
+func (r Request) Called(call ToolCall, result string) Request {
+	r = r.message(openai.ChatCompletionMessage{
+		Role: openai.ChatMessageRoleAssistant,
+		ToolCalls: []openai.ToolCall{{
+			ID: call.ID, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: call.Name, Arguments: call.Arguments},
+		}},
+	})
+	return r.message(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: call.ID, Content: result})
+}
+
+// Tool returns the request with a tool on offer; schema is its parameters' JSON
+// schema.
+func (r Request) Tool(name, description string, schema json.RawMessage) Request {
+	r.tools = append(slices.Clip(r.tools), openai.Tool{
+		Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{Name: name, Description: description, Parameters: schema},
+	})
+	return r
+}
+
+// Choose returns the request with tool_choice "auto", "none" or "required".
+func (r Request) Choose(choice string) Request { r.choice = choice; return r }
+
+// MaxTokens returns the request with a token limit.
+func (r Request) MaxTokens(n int) Request { r.maxTokens = n; return r }
+
+// Temperature returns the request with a temperature.
+func (r Request) Temperature(t float64) Request { r.temp = t; return r }
+
+// Seed returns the request with a seed.
+func (r Request) Seed(n int) Request { r.seed = &n; return r }
+
+// Stop returns the request with stop strings.
+func (r Request) Stop(texts ...string) Request { r.stop = texts; return r }
+
+// Logprobs returns the request asking for the k likeliest tokens beside each.
+func (r Request) Logprobs(k int) Request { r.logprobs = k; return r }
+
+// PerChunkUsage returns the request asking for a running usage in each chunk.
+func (r Request) PerChunkUsage() Request { r.perChunk = true; return r }
+
+// field returns the request with an engine's own field.
+func (r Request) field(name string, value any) Request {
+	r.extra = maps.Clone(r.extra)
+	if r.extra == nil {
+		r.extra = map[string]any{}
+	}
+	r.extra[name] = value
+	return r
+}
+
+// Text returns all the text of the messages: what an answer may repeat.
+func (r Request) Text() string {
+	var n int
+	for _, m := range r.messages {
+		n += len(m.Content) + 1
+	}
+	b := make([]byte, 0, n)
+	for _, m := range r.messages {
+		b = append(append(b, m.Content...), '\n')
+	}
+	return string(b)
+}
+
+// optional are the fields that a server may refuse; see [Endpoint.Refused].
+var optional = []string{"seed", "top_p", "stream_options", "continuous_usage_stats"}
+
+// body writes the request. go-openai's own request type leaves out a temperature of
+// 0, so that the server's default would apply; hence this one.
+func (r Request) body(model string, stream bool, refused func(string) bool) ([]byte, error) {
+	w := map[string]any{"model": model, "messages": r.messages, "max_tokens": r.maxTokens, "temperature": r.temp, "stream": stream}
+	if !refused("top_p") {
+		w["top_p"] = 1
+	}
+	if r.seed != nil && !refused("seed") {
+		w["seed"] = *r.seed
+	}
+	if len(r.stop) > 0 {
+		w["stop"] = r.stop
+	}
+	if len(r.tools) > 0 {
+		w["tools"] = r.tools
+		if r.choice != nil {
+			w["tool_choice"] = r.choice
+		}
+	}
+	if r.logprobs > 0 {
+		w["logprobs"], w["top_logprobs"] = true, r.logprobs
+	}
+	if stream && !refused("stream_options") {
+		options := map[string]any{"include_usage": true}
+		if r.perChunk && !refused("continuous_usage_stats") {
+			options["continuous_usage_stats"] = true
+		}
+		w["stream_options"] = options
+	}
+	maps.Copy(w, r.extra)
+	return json.Marshal(w)
+}

@@ -1,0 +1,80 @@
+package endpoint
+
+import (
+	"context"
+	"strings"
+
+	"infbench/gates"
+)
+
+var _ = adapt(adapter{name: "sglang", rank: 20, recognise: func(ctx context.Context, s *surface) Engine {
+	if s.ownedBy(ctx) == "sglang" || s.hasMetrics(ctx, "sglang:") || s.json(ctx, "/get_server_info", "version").Exists() && s.json(ctx, "/get_model_info", "model_path").Exists() {
+		return sglang{s}
+	}
+	return nil
+}})
+
+// sglang is SGLang.
+type sglang struct{ s *surface }
+
+// Name returns "sglang".
+func (sglang) Name() string { return "sglang" }
+
+// sglangConfig lists the server arguments that enter the hash. The whole object may
+// hold the API key and local paths, so nothing else is taken.
+var sglangConfig = []string{
+	"dtype", "quantization", "kv_cache_dtype", "context_length", "tp_size", "dp_size", "pp_size", "max_running_requests", "chunked_prefill_size",
+	"mem_fraction_static", "attention_backend", "moe_runner_backend", "disable_radix_cache", "disable_cuda_graph", "disable_overlap_schedule",
+	"speculative_algorithm", "enable_deterministic_inference", "tool_call_parser", "reasoning_parser", "random_seed",
+}
+
+func (e sglang) info(ctx context.Context) reply {
+	if r := e.s.ask(ctx, "/get_server_info"); r.status == 200 {
+		return r
+	}
+	return e.s.ask(ctx, "/server_info")
+}
+
+// Identify reads /get_server_info (newer: /server_info), /get_model_info and the
+// model list.
+func (e sglang) Identify(ctx context.Context) (Build, error) {
+	if _, err := e.s.modelList(ctx); err != nil {
+		return Build{}, err
+	}
+	info := e.info(ctx).body
+	var lines []string
+	for _, key := range sglangConfig {
+		lines = append(lines, key+"="+strings.TrimSpace(jsonAt(info, key).Raw))
+	}
+	return Build{
+		Version:       jsonAt(info, "version").Str,
+		Device:        jsonAt(info, "device").Str,
+		Checkpoint:    baseName(e.s.json(ctx, "/get_model_info", "model_path").Str),
+		ContextTokens: count(e.s.listed(ctx, "max_model_len")),
+		Config:        configHash(lines...),
+		Process:       processStart(e.s.metrics(ctx, true)),
+	}, nil
+}
+
+// Unable knows that the radix cache was switched off, where the server says so.
+func (e sglang) Unable(c gates.Capability) string {
+	if c == PrefixCache && jsonAt(e.s.get(context.Background(), "/get_server_info").body, "disable_radix_cache").Bool() {
+		return "the radix cache is switched off (disable_radix_cache)"
+	}
+	return ""
+}
+
+// CountTokens asks POST /tokenize.
+func (e sglang) CountTokens(ctx context.Context, text string) (int, error) {
+	return tokenizeCount(ctx, e.s, map[string]any{"model": e.s.model, "prompt": text, "add_special_tokens": false})
+}
+
+// FlushCache asks /flush_cache; a 400 means that requests were running and nothing
+// was done.
+func (e sglang) FlushCache(ctx context.Context) error {
+	_, err := e.s.post(ctx, "/flush_cache", []byte("{}"))
+	return err
+}
+
+// ForceLength sets ignore_eos and min_tokens.
+func (sglang) ForceLength(r Request, tokens int) Request { return vllm{}.ForceLength(r, tokens) }

@@ -1,0 +1,86 @@
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"infbench/gates"
+)
+
+var _ = adapt(adapter{name: "vllm", rank: 20, recognise: func(ctx context.Context, s *surface) Engine {
+	if s.ownedBy(ctx) == "vllm" || s.hasMetrics(ctx, "vllm:") {
+		return vllm{s}
+	}
+	return nil
+}})
+
+// vllm is vLLM and what keeps its names: hardware forks and plugins.
+type vllm struct{ s *surface }
+
+// Name returns "vllm".
+func (vllm) Name() string { return "vllm" }
+
+// Identify reads /version, the model list and the cache_config_info metric.
+func (v vllm) Identify(ctx context.Context) (Build, error) {
+	list, err := v.s.modelList(ctx)
+	if err != nil {
+		return Build{}, err
+	}
+	metrics := v.s.metrics(ctx, true)
+	b := Build{
+		Version:       v.s.json(ctx, "/version", "version").Str,
+		Checkpoint:    baseName(v.s.listed(ctx, "root").Str),
+		ContextTokens: count(v.s.listed(ctx, "max_model_len")),
+		Process:       processStart(metrics),
+	}
+	b.Config = configHash(append(labelsOf(metrics, "vllm:cache_config_info"), "models="+strings.Join(list, ","),
+		"max_model_len="+v.s.listed(ctx, "max_model_len").Raw)...)
+	return b, nil
+}
+
+// Unable knows that the prefix cache was switched off, where the metrics say so.
+func (v vllm) Unable(c gates.Capability) string {
+	if c == PrefixCache {
+		for _, l := range labelsOf(v.s.metrics(context.Background(), false), "vllm:cache_config_info") {
+			if l == "enable_prefix_caching=False" {
+				return "prefix caching is switched off (cache_config_info)"
+			}
+		}
+	}
+	return ""
+}
+
+// CountTokens asks POST /tokenize, which stands at the root.
+func (v vllm) CountTokens(ctx context.Context, text string) (int, error) {
+	return tokenizeCount(ctx, v.s, map[string]any{"model": v.s.model, "prompt": text, "add_special_tokens": false})
+}
+
+func tokenizeCount(ctx context.Context, s *surface, payload map[string]any) (int, error) {
+	b, err := json.Marshal(payload)
+	if err != nil {
+		return 0, err
+	}
+	body, err := s.post(ctx, "/tokenize", b)
+	if err != nil {
+		return 0, fmt.Errorf("count tokens: %w", err)
+	}
+	if n, ok := count(jsonAt(body, "count")).N(); ok {
+		return n, nil
+	}
+	if tokens := jsonAt(body, "tokens"); tokens.IsArray() {
+		return int(jsonAt(body, "tokens.#").Int()), nil
+	}
+	return 0, ErrNoTokenizer
+}
+
+// Cold gives the request a cache namespace of its own.
+func (vllm) Cold(r Request, salt string) (Request, string) {
+	return r.field("cache_salt", salt), "cache_salt"
+}
+
+// ForceLength sets ignore_eos and min_tokens.
+func (vllm) ForceLength(r Request, tokens int) Request {
+	return r.MaxTokens(tokens).field("ignore_eos", true).field("min_tokens", tokens)
+}
