@@ -1,0 +1,269 @@
+package checkpoint
+
+import (
+	"cmp"
+	"encoding/binary"
+	"io"
+	"math/bits"
+	"slices"
+)
+
+// maxHeader is the largest header that readers accept, in bytes.
+const maxHeader = 100_000_000
+
+// A Tensor is one entry of a shard's header. Begin and End are offsets into the
+// part of the file that follows the header.
+type Tensor struct {
+	Name  string
+	Shard string
+	DType DType
+	Shape []int64
+	Begin int64
+	End   int64
+}
+
+// Bytes returns how many bytes the tensor takes in its shard.
+func (t Tensor) Bytes() int64 { return t.End - t.Begin }
+
+// Header is what stands at the head of a shard. The zero Header holds nothing.
+type Header struct {
+	shard    string
+	size     int64
+	length   int64
+	tensors  []Tensor
+	problems problems
+}
+
+// ReadHeader reads the header of a shard of the given size: its length, then its
+// text, and never the weights. What is wrong is among the problems; tensors are
+// kept as far as they could be understood.
+func ReadHeader(shard string, r io.ReaderAt, size int64) Header {
+	h := Header{shard: shard, size: size}
+	if size < 8 {
+		h.problems.add(FlawLength, "", "the file has %d bytes, a header length alone takes 8", size)
+		return h
+	}
+	var prefix [8]byte
+	if _, err := r.ReadAt(prefix[:], 0); err != nil {
+		h.problems.add(FlawUnreadable, "", "%v", err)
+		return h
+	}
+	n := binary.LittleEndian.Uint64(prefix[:])
+	switch {
+	case n > maxHeader:
+		h.problems.add(FlawLength, "", "the header claims %d bytes, the limit is %d", n, maxHeader)
+		return h
+	case n > uint64(size-8):
+		h.problems.add(FlawLength, "", "the header claims %d bytes, the file has %d after the length", n, size-8)
+		return h
+	}
+	h.length = int64(n)
+	text := make([]byte, n)
+	if _, err := r.ReadAt(text, 8); err != nil && (err != io.EOF || n > 0) {
+		h.problems.add(FlawUnreadable, "", "%v", err)
+		return h
+	}
+	h.parse(text)
+	return h
+}
+
+// Shard returns the name of the file.
+func (h Header) Shard() string { return h.shard }
+
+// Size returns the size of the whole file.
+func (h Header) Size() int64 { return h.size }
+
+// Length returns the length of the header's text.
+func (h Header) Length() int64 { return h.length }
+
+// Tensors returns the tensors in the order of the header; the slice is shared and
+// must not be changed.
+func (h Header) Tensors() []Tensor { return h.tensors }
+
+// Problems returns what is wrong with the header: the first of each kind, and how
+// many there are.
+func (h Header) Problems(flaws ...Flaw) (list []Problem, n int) { return h.problems.of(flaws) }
+
+// Sound reports whether nothing is wrong with the header.
+func (h Header) Sound() bool { return len(h.problems.list) == 0 }
+
+func (h *Header) parse(text []byte) {
+	p := headerParser{sc: scanner{s: string(text)}, h: h, seen: make(map[string]bool, len(text)/100)}
+	if err := p.sc.document(p.member); err != nil {
+		h.problems.addError(err)
+		h.tensors = nil // half a header would make the rest look lost
+		return
+	}
+	h.tile()
+}
+
+type headerParser struct {
+	sc   scanner
+	h    *Header
+	seen map[string]bool
+}
+
+func (p *headerParser) member(name string) error {
+	twice := p.seen[name]
+	p.seen[name] = true
+	if twice {
+		p.h.problems.add(FlawDuplicate, name, "the header has two entries of this name")
+		return p.sc.skip(maxDepth)
+	}
+	if name == "__metadata__" {
+		return p.metadata()
+	}
+	if p.sc.peek() != '{' {
+		p.h.problems.add(FlawShape, name, "its entry is no object")
+		return p.sc.skip(maxDepth)
+	}
+	e := entryParser{sc: &p.sc, t: Tensor{Name: name, Shard: p.h.shard}}
+	if err := p.sc.object(e.field); err != nil {
+		return err
+	}
+	e.finish(p.h)
+	return nil
+}
+
+// metadata must map text to text; null and {} are legal.
+func (p *headerParser) metadata() error {
+	if p.sc.peek() != '{' {
+		start := p.sc.i
+		err := p.sc.skip(maxDepth)
+		if err == nil && p.sc.s[start:p.sc.i] != "null" {
+			p.h.problems.add(FlawMetadata, "__metadata__", "it is no object")
+		}
+		return err
+	}
+	return p.sc.object(func(key string) error {
+		if p.sc.peek() != '"' {
+			p.h.problems.add(FlawMetadata, "__metadata__", "the value of %q is no text", key)
+		}
+		return p.sc.skip(maxDepth)
+	})
+}
+
+// entryParser reads {"dtype", "shape", "data_offsets"}; other keys are legal.
+type entryParser struct {
+	sc    *scanner
+	t     Tensor
+	dtype string
+	has   [3]bool
+	twice bool
+}
+
+func (e *entryParser) field(key string) error {
+	slot := slices.Index([]string{"dtype", "shape", "data_offsets"}, key)
+	if slot < 0 {
+		return e.sc.skip(maxDepth)
+	}
+	e.twice = e.twice || e.has[slot]
+	e.has[slot] = true
+	switch slot {
+	case 0:
+		s, err := e.sc.str()
+		e.dtype = s
+		return err
+	case 1:
+		var err error
+		e.t.Shape, err = e.numbers()
+		return err
+	}
+	at := e.sc.i
+	offsets, err := e.numbers()
+	if err != nil {
+		return err
+	}
+	if len(offsets) != 2 {
+		return &syntaxError{FlawShape, at, "data_offsets must be two numbers"}
+	}
+	e.t.Begin, e.t.End = offsets[0], offsets[1]
+	return nil
+}
+
+func (e *entryParser) numbers() ([]int64, error) {
+	out := []int64{}
+	err := e.sc.array(func() error {
+		n, err := e.sc.uint()
+		if err == nil && n > 1<<62 {
+			err = &syntaxError{FlawShape, e.sc.i, "a number beyond any file"}
+		}
+		out = append(out, int64(n))
+		return err
+	})
+	return out, err
+}
+
+// finish judges the entry and keeps the tensor when it is complete.
+func (e *entryParser) finish(h *Header) {
+	name := e.t.Name
+	if e.twice {
+		h.problems.add(FlawDuplicate, name, "its entry has a key twice")
+	}
+	if e.has != [3]bool{true, true, true} {
+		h.problems.add(FlawShape, name, "dtype, shape and data_offsets are required")
+		return
+	}
+	known, ok := knownDType(e.dtype)
+	e.t.DType = known
+	switch want, fits := byteSize(e.t.Shape, known); {
+	case !ok:
+		h.problems.add(FlawDtype, name, "dtype %q is not one of the container", e.dtype)
+		e.t.DType = DType(e.dtype)
+	case e.t.End < e.t.Begin:
+		h.problems.add(FlawSize, name, "it ends at %d, before its begin at %d", e.t.End, e.t.Begin)
+	case !fits:
+		h.problems.add(FlawSize, name, "%s %v is no whole, possible number of bytes", known, e.t.Shape)
+	case want != e.t.Bytes():
+		h.problems.add(FlawSize, name, "%s %v takes %d bytes, its offsets span %d", known, e.t.Shape, want, e.t.Bytes())
+	}
+	h.tensors = append(h.tensors, e.t)
+}
+
+// byteSize returns the bytes that a tensor takes; ok is false when that overflows
+// or does not end on a byte.
+func byteSize(shape []int64, d DType) (n int64, ok bool) {
+	width, _ := d.Bits()
+	product := uint64(1)
+	for _, s := range shape {
+		hi, lo := bits.Mul64(product, uint64(s))
+		if hi != 0 {
+			return 0, false
+		}
+		product = lo
+	}
+	hi, lo := bits.Mul64(product, width)
+	if hi != 0 || lo%8 != 0 {
+		return 0, false
+	}
+	return int64(lo / 8), true
+}
+
+// tile checks that the tensors cover what follows the header exactly: in the
+// order of their offsets each begins where the one before it ended.
+func (h *Header) tile() {
+	order := make([]int, len(h.tensors))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := h.tensors[a], h.tensors[b]
+		return cmp.Or(cmp.Compare(x.Begin, y.Begin), cmp.Compare(x.End, y.End))
+	})
+	var end int64
+	for _, i := range order {
+		switch t := h.tensors[i]; {
+		case t.Begin > end:
+			h.problems.add(FlawHole, t.Name, "bytes %d to %d before it belong to no tensor", end, t.Begin)
+		case t.Begin < end:
+			h.problems.add(FlawOverlap, t.Name, "it begins at %d, the tensor before it ends at %d", t.Begin, end)
+		}
+		end = max(end, h.tensors[i].End)
+	}
+	switch have := h.size - 8 - h.length; {
+	case have < end:
+		h.problems.add(FlawTruncated, "", "the file has %d bytes of weights, the header describes %d: %d are missing", have, end, end-have)
+	case have > end:
+		h.problems.add(FlawSurplus, "", "the file has %d bytes of weights, the header describes %d: %d are too many", have, end, have-end)
+	}
+}

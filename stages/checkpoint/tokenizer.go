@@ -1,0 +1,126 @@
+package checkpoint
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// An AddedToken is a token that was added to the vocabulary by hand.
+type AddedToken struct {
+	ID   int64
+	Text string
+	// File says where it stands.
+	File string
+}
+
+// Tokenizer is what the tokenizer's files say.
+type Tokenizer struct {
+	files    []string
+	template string
+	eosText  string
+	eosID    int64
+	added    []AddedToken
+}
+
+// vocabularyFiles are the files of which one holds a tokenizer's vocabulary.
+var vocabularyFiles = []string{
+	"tokenizer.json", "tokenizer.model", "tekken.json", "spiece.model", "sentencepiece.bpe.model",
+	"sentencepiece.model", "tokenizer.model.v3", "vocab.txt", "vocab.model", "tokenizer.tok.json",
+}
+
+// Files returns the files that hold a vocabulary; none means that there is no
+// tokenizer.
+func (t Tokenizer) Files() []string { return append([]string(nil), t.files...) }
+
+// Template returns where the chat template is, "" when there is none.
+func (t Tokenizer) Template() string { return t.template }
+
+// EOS returns the text of the end token and its id, which is -1 when the small
+// files do not tell it.
+func (t Tokenizer) EOS() (text string, id int64) { return t.eosText, t.eosID }
+
+// Added returns the tokens added by hand, in the order of their ids.
+func (t Tokenizer) Added() []AddedToken { return append([]AddedToken(nil), t.added...) }
+
+func (c *contents) tokenizerFiles() []string {
+	var out []string
+	has := func(n string) bool { _, ok := c.files[n]; return ok }
+	for _, n := range vocabularyFiles {
+		if has(n) {
+			out = append(out, n)
+		}
+	}
+	if has("vocab.json") && has("merges.txt") {
+		out = append(out, "vocab.json", "merges.txt")
+	}
+	for _, n := range c.order {
+		if strings.HasSuffix(n, ".tiktoken") {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func (c *contents) tokenizer(src source) Tokenizer {
+	t := Tokenizer{files: c.tokenizerFiles(), eosID: -1}
+	tc := c.document(src, tokenizerConfig, maxTokenizer)
+	t.template = c.templatePlace(tc)
+	t.eosText = tokenText(tc.Get("eos_token"))
+	ids := map[int64]AddedToken{}
+	add := func(id int64, text, file string) {
+		if _, ok := ids[id]; !ok && id >= 0 {
+			ids[id] = AddedToken{id, text, file}
+		}
+	}
+	tc.Get("added_tokens_decoder").ForEach(func(k, v gjson.Result) bool {
+		if id, err := strconv.ParseInt(k.Str, 10, 64); err == nil {
+			add(id, v.Get("content").Str, tokenizerConfig)
+		}
+		return true
+	})
+	c.document(src, "added_tokens.json", maxDoc).Get("@this").ForEach(func(k, v gjson.Result) bool {
+		if v.Type == gjson.Number {
+			add(v.Int(), k.Str, "added_tokens.json")
+		}
+		return true
+	})
+	c.document(src, "tokenizer.json", maxTokenizer).Get("added_tokens").ForEach(func(_, v gjson.Result) bool {
+		add(v.Get("id").Int(), v.Get("content").Str, "tokenizer.json")
+		return true
+	})
+	for _, a := range ids {
+		t.added = append(t.added, a)
+		if a.Text == t.eosText && a.Text != "" {
+			t.eosID = a.ID
+		}
+	}
+	slices.SortFunc(t.added, func(a, b AddedToken) int { return int(a.ID - b.ID) })
+	return t
+}
+
+// tokenText returns a token that is written as text or as an object with content.
+func tokenText(r gjson.Result) string {
+	if r.IsObject() {
+		return r.Get("content").Str
+	}
+	return r.Str
+}
+
+// templatePlace returns where the chat template stands.
+func (c *contents) templatePlace(tc Doc) string {
+	if r := tc.Get("chat_template"); r.Str != "" || r.IsArray() && len(r.Array()) > 0 {
+		return tokenizerConfig
+	}
+	for _, n := range []string{"chat_template.jinja", "chat_template.json", "tekken.json"} {
+		if _, ok := c.files[n]; ok {
+			return n
+		}
+	}
+	if c.folders["additional_chat_templates"] {
+		return "additional_chat_templates/"
+	}
+	return ""
+}

@@ -1,0 +1,61 @@
+package stages
+
+import (
+	"time"
+
+	"infbench/gates"
+)
+
+// Event is a fact about a run, past tense, plain data. Renderers read events; they
+// never run on a goroutine that measures.
+//
+//sumtype:decl
+type Event interface{ event() }
+
+// StageStarted says that a stage began, with how many checks and the time that they
+// take on a healthy subject.
+type StageStarted struct {
+	Stage  gates.Stage
+	Checks int
+	Cost   time.Duration
+}
+
+// CheckStarted says that a check was put to its subject.
+type CheckStarted struct {
+	ID   string
+	Cost time.Duration
+}
+
+// CheckFinished says what came of a check.
+type CheckFinished struct{ Verdict gates.Verdict }
+
+// StageFinished says what came of a stage.
+type StageFinished struct{ Result Result }
+
+// StageNotRun says that a planned stage did not start.
+type StageNotRun struct{ NotRun gates.NotRun }
+
+// LevelStarted says that a load point of a measurement began. It holds no figure:
+// there is none before the gates have passed and the level has ended.
+type LevelStarted struct {
+	Index, Of int
+	Arrival   string
+	Expected  time.Duration
+}
+
+// LevelFinished says how many requests of a load point came to a good end.
+type LevelFinished struct {
+	Index, Of, Issued, Good int
+}
+
+// Interrupted says that a person stopped the run.
+type Interrupted struct{}
+
+func (StageStarted) event()  {}
+func (CheckStarted) event()  {}
+func (CheckFinished) event() {}
+func (StageFinished) event() {}
+func (StageNotRun) event()   {}
+func (LevelStarted) event()  {}
+func (LevelFinished) event() {}
+func (Interrupted) event()   {}

@@ -1,0 +1,42 @@
+package static
+
+import (
+	"context"
+	"slices"
+
+	"infbench/gates"
+	"infbench/stages/checkpoint"
+)
+
+var _ = checks.Add(gates.Check[checkpoint.Inventory]{
+	ID: "static/arch.head_missing",
+	Doc: "a model whose head is not tied to the embedding stores one\n\nA tied head was left out of an export for a class that does not tie: " +
+		"the engine built a random head and every answer was garbage.",
+	Since: since, Cost: pass,
+	Modes:  []string{"arch.head_missing"},
+	Faults: []string{"untied-by-default", "untied-no-head"},
+	Causes: []string{"the exporter took the head for tied", "tie_word_embeddings was changed by hand", "the last shard's entries were lost"},
+	Next:   []string{"check tie_word_embeddings against the base model", again},
+	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+		c, f, ok := config(inv)
+		if !ok {
+			return f, nil
+		}
+		if _, f, ok := decoderOf(inv, c); !ok {
+			return f, nil
+		}
+		tied, stated := c.Tied()
+		head := headOf(inv)
+		switch {
+		case head != "":
+			return gates.Pass("the head is %s", head), nil
+		case stated && tied:
+			return gates.Pass("the head is tied to the embedding, and none is stored"), nil
+		case stated:
+			return gates.Fail("tie_word_embeddings is false and none of %s holds a head", plural(len(inv.Names()), "tensor")), nil
+		case slices.Contains(untiedByDefault, c.TextModelType()):
+			return gates.Fail("%s does not tie by default and none of %s holds a head", c.TextModelType(), plural(len(inv.Names()), "tensor")), nil
+		}
+		return gates.Pass("no head is stored, and nothing says that it is not tied"), nil
+	},
+})

@@ -1,0 +1,54 @@
+package static
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"infbench/gates"
+	"infbench/stages/checkpoint"
+)
+
+var _ = checks.Add(gates.Check[checkpoint.Inventory]{
+	ID: "static/tok.id_range",
+	Doc: "every added token has a row in the embedding\n\nA pad token 32000 on 32,000 rows is a device-side index error, or garbage, the first time that a batch is padded. " +
+		"Models with a second embedding table for added tokens are excepted.",
+	Since: since, Cost: pass,
+	Modes:  []string{"tok.id_range"},
+	Faults: []string{"header-rows", "pad-out-of-range"},
+	Causes: []string{"tokens were added and the embedding was not resized"},
+	Next:   []string{"resize the embedding, or remove the added tokens from the tokenizer", again},
+	Run:    tokIDRange,
+})
+
+func tokIDRange(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+	added := inv.Tokenizer().Added()
+	if len(added) == 0 {
+		return gates.NotApply("the small files list no added token"), nil
+	}
+	rows, source := int64(0), "vocab_size"
+	if t, here := embeddingOf(inv); here && t.DType.Plain() && len(t.Shape) == 2 {
+		rows, source = t.Shape[0], t.Name
+	} else if n, ok := inv.Config().Vocab(); ok {
+		rows = n
+	} else {
+		return gates.NotApply("the number of embedding rows is not known"), nil
+	}
+	second := func(name string) bool {
+		return strings.HasSuffix(name, "new_embedding") || strings.Contains(name, "additional_embedding")
+	}
+	if slices.ContainsFunc(inv.Names(), second) {
+		return gates.NotApply("a second embedding table serves added tokens"), nil
+	}
+	var out []string
+	for _, a := range added {
+		if a.ID >= rows {
+			out = append(out, fmt.Sprintf("%s = %d", gates.Quote(a.Text, 40), a.ID))
+		}
+	}
+	if len(out) > 0 {
+		return gates.Warn("%d of %s at or above the %d rows of %s: %s", len(out), plural(len(added), "added token"), rows, source, some(out)), nil
+	}
+	return gates.Pass("the highest added id is %d, %s has %d rows", added[len(added)-1].ID, source, rows), nil
+}

@@ -1,0 +1,32 @@
+package static
+
+import (
+	"context"
+	"strings"
+
+	"infbench/gates"
+	"infbench/stages/checkpoint"
+)
+
+var _ = checks.Add(gates.Check[checkpoint.Inventory]{
+	ID: "static/tok.missing",
+	Doc: "a tokenizer is there\n\nEngines that find none fall back to another model's or refuse to start; " +
+		"trainers that save only weights leave it out.",
+	Since: since, Cost: glance,
+	Modes:  []string{"tok.missing"},
+	Faults: []string{"config-only", "no-tokenizer"},
+	Causes: []string{"only the model was saved, not the tokenizer", "the download was filtered to *.safetensors"},
+	Next:   []string{"copy the tokenizer's files from the base model", again},
+	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+		if inv.Kind() != checkpoint.Folder {
+			return gates.NotApply("only one file was given: a %s", inv.Kind()), nil
+		}
+		if files := inv.Tokenizer().Files(); len(files) > 0 {
+			return gates.Pass("the tokenizer is %s", strings.Join(files, ", ")), nil
+		}
+		if _, ok := inv.File("tokenizer_config.json"); ok {
+			return gates.Warn("tokenizer_config.json without a vocabulary beside it"), nil
+		}
+		return gates.Warn("none of %s is a tokenizer's", plural(len(inv.Files()), "file")), nil
+	},
+})
