@@ -45,6 +45,9 @@ type Check[S any] struct {
 	Causes []string
 	// Next lists the commands to run after a failure.
 	Next []string
+	// Late says that it runs after the others of its stage: it judges what happened
+	// meanwhile.
+	Late bool
 	// Run asks. An error means that the question could not be put to the subject.
 	Run func(context.Context, S) (Finding, error)
 }

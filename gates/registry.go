@@ -33,10 +33,16 @@ func (r *Registry[S]) Add(c Check[S]) string {
 	return c.ID
 }
 
-// All returns the checks, cheapest first, then by id.
+// All returns the checks, cheapest first, then by id; late ones at the end.
 func (r *Registry[S]) All() []Check[S] {
 	out := slices.Clone(r.checks)
 	slices.SortStableFunc(out, func(a, b Check[S]) int {
+		if a.Late != b.Late {
+			if b.Late {
+				return -1
+			}
+			return 1
+		}
 		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.ID, b.ID))
 	})
 	return out

@@ -44,6 +44,7 @@ type shared struct {
 	lacks    sync.Map // gates.Capability → string
 	refused  sync.Map // optional request field → struct{}
 	canaries *gates.Canaries
+	inFlight int
 	requests atomic.Int64
 }
 
@@ -63,7 +64,7 @@ func Open(ctx context.Context, t Target, o Options) (Endpoint, error) {
 		c.close()
 		return Endpoint{}, err
 	}
-	sh := &shared{client: c, models: list, canaries: gates.NewCanaries(o.Seed)}
+	sh := &shared{client: c, models: list, canaries: gates.NewCanaries(o.Seed), inFlight: max(1, o.InFlight)}
 	if sh.model = o.Model; sh.model == "" {
 		sh.model = list[0]
 	}
@@ -132,6 +133,9 @@ func (e Endpoint) Target() Target { return e.client.target }
 
 // Canaries returns the run's ledger of canaries.
 func (e Endpoint) Canaries() *gates.Canaries { return e.canaries }
+
+// InFlight returns the largest number of requests that will be in flight at once.
+func (e Endpoint) InFlight() int { return e.inFlight }
 
 // Requests returns the number of requests sent to the model so far.
 func (e Endpoint) Requests() int64 { return e.requests.Load() }

@@ -1,0 +1,126 @@
+// Package correctness holds the checks of stage 3: right at length, in company, on a
+// warm cache and over a growing transcript.
+//
+// The one rule: two conditions on one server are compared (alone and in company,
+// cold and warm, short and long), since a weak model fails on both sides and a broken
+// engine on one. What needs an ability finds out first, short and alone, whether the
+// model has it, and is skipped without it; what only needs the engine to agree with
+// itself always counts. A new check is one new file.
+package correctness
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"infbench/gates"
+	"infbench/stages/endpoint"
+)
+
+var checks gates.Registry[endpoint.Endpoint]
+
+// Checks returns the checks of stage 3, cheapest first.
+func Checks() []gates.Check[endpoint.Endpoint] { return checks.All() }
+
+// Infos returns the documentation of the checks.
+func Infos() []gates.Info { return checks.Infos() }
+
+// question asks for a code in the words that the smallest real models answer.
+func question(prose string, c gates.Canary) endpoint.Request {
+	return endpoint.Chat(strings.TrimSpace(prose + " The secret code is " + c.String() + ". What is the secret code?")).MaxTokens(64)
+}
+
+// trial is one question and what came of it.
+type trial struct {
+	want   gates.Canary
+	answer endpoint.Answer
+	err    error
+	echo   gates.Echo
+	seen   string
+}
+
+func (t trial) right() bool { return t.err == nil && t.echo == gates.Found }
+
+// judge fills in how the canary came back.
+func (t *trial) judge(ep endpoint.Endpoint, own ...gates.Canary) {
+	if t.err == nil {
+		t.echo, t.seen = ep.Canaries().Judge(t.answer.Visible(), t.want, own...)
+	}
+}
+
+// says describes the trial for evidence.
+func (t trial) says() string {
+	if t.err != nil {
+		return fmt.Sprintf("asked for %s: %v", t.want, t.err)
+	}
+	return fmt.Sprintf("asked for %s, answered %s", t.want, t.answer.Says())
+}
+
+// inCompany runs n jobs with at most size of them at once and waits for all.
+func inCompany(n, size int, job func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(size, n) {
+		wg.Go(func() {
+			for i := range next {
+				job(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// budget is a stock of time that a check may spend on going deeper.
+type budget struct {
+	end time.Time
+}
+
+func newBudget(d time.Duration) budget { return budget{time.Now().Add(d)} }
+
+// affords reports whether something of that length still fits.
+func (b budget) affords(d time.Duration) bool { return time.Until(b.end) > d }
+
+// hardSymptom returns the first hard symptom of an answer's channels. Loops are left
+// out: at temperature 0 they may be the model's own.
+func hardSymptom(a endpoint.Answer, prompt string) string {
+	for _, channel := range []string{a.Content, a.Reasoning} {
+		for _, s := range gates.Degenerate(channel, gates.TextContext{Prompt: prompt, CutShort: a.CutShort()}) {
+			if s.Hard && s.ID != "D1" {
+				return s.ID + ": " + s.Detail
+			}
+		}
+	}
+	return ""
+}
+
+// mcnemar returns the exact one-sided p of at least lost losses among lost+won
+// discordant pairs, when both sides were equally good.
+func mcnemar(lost, won int) float64 {
+	n := lost + won
+	p := 0.0
+	for k := lost; k <= n; k++ {
+		lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
+		p += math.Exp(lg(n) - lg(k) - lg(n-k) - float64(n)*math.Ln2)
+	}
+	return p
+}
+
+// ended reports whether the run was stopped, so that a check gives up early.
+func ended(ctx context.Context) bool { return ctx.Err() != nil }
+
+// commonPrefix returns the number of leading runes that two texts share.
+func commonPrefix(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,27 @@
+// Package hardware holds the checks of stage 1: does the engine run on its device,
+// and which device and engine is it?
+//
+// The one rule: what a server does not tell is said to be unknown, never guessed, and
+// a guess of ours about a device is never a verdict. A new check is one new file.
+package hardware
+
+import (
+	"infbench/gates"
+	"infbench/stages/endpoint"
+)
+
+// Subject is what stage 1 looks at: a running server, and the name of its device
+// where a person stated one.
+type Subject struct {
+	endpoint.Endpoint
+	// Device is the accelerator as stated by a person, "" when nobody did.
+	Device string
+}
+
+var checks gates.Registry[Subject]
+
+// Checks returns the checks of stage 1, cheapest first.
+func Checks() []gates.Check[Subject] { return checks.All() }
+
+// Infos returns the documentation of the checks.
+func Infos() []gates.Info { return checks.Infos() }
