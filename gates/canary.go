@@ -34,14 +34,17 @@ func NewCanaries(seed uint64) *Canaries {
 	return &Canaries{rng: rand.New(rand.NewPCG(seed, 0x63616e617279)), known: map[string]bool{}}
 }
 
-// Issue returns a new canary, at least four digits away from each earlier one.
+// Issue returns a new canary, unlike each earlier one and, while there are fewer than
+// some 2,000, at least four digits away from it.
 func (c *Canaries) Issue() Canary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for {
+	for try := 0; ; try++ {
 		// 10,000,000 and up: a leading zero would be lost by a model that reads a number.
 		d := fmt.Sprintf("%08d", 10_000_000+c.rng.IntN(90_000_000))
-		if c.distinct(d) {
+		// Some 2,000 codes fill the space at the full distance (Gilbert and Varshamov);
+		// after that many tries a nearer code has to do, and each stays unique.
+		if !c.known[d] && c.distinct(d, max(1, minHamming-try/64)) {
 			c.issued = append(c.issued, d)
 			c.known[d] = true
 			return Canary{d}
@@ -49,13 +52,13 @@ func (c *Canaries) Issue() Canary {
 	}
 }
 
-func (c *Canaries) distinct(d string) bool {
+func (c *Canaries) distinct(d string, apart int) bool {
 	// A repeated digit run ("11111111") is what a looping model emits by itself.
 	if strings.Count(d, d[:1]) > 4 {
 		return false
 	}
 	for _, o := range c.issued {
-		if hamming(d, o) < minHamming {
+		if hamming(d, o) < apart {
 			return false
 		}
 	}

@@ -21,6 +21,7 @@ import (
 
 // The capabilities that checks name in their needs.
 const (
+	Server      gates.Capability = "server"       // there is a running server at all
 	Tools       gates.Capability = "tools"        // tool calls are parsed
 	CachedCount gates.Capability = "cached-count" // cached tokens are reported
 	UsageStream gates.Capability = "usage-stream" // usage comes in a stream when asked for

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"infbench/gates"
+	"infbench/stages/endpoint"
 )
 
 var _ = checks.Add(gates.Check[Subject]{
@@ -20,7 +21,10 @@ A record whose device is unknown cannot be compared. Some engines tell; for the 
 	Causes: []string{"the engine fell back to the processor without a word"},
 	Next:   []string{"the server's log: which device did it open?"},
 	Run: func(_ context.Context, s Subject) (gates.Finding, error) {
-		told := s.Build().Device
+		told := ""
+		if s.Unable(endpoint.Server) == "" {
+			told = s.Build().Device
+		}
 		switch {
 		case told != "" && s.Device != "" && told == "cpu" && s.Device != "cpu":
 			return gates.Fail("the engine computes on %s, and %s was named", gates.Quote(told, 60), gates.Quote(s.Device, 60)), nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"infbench/gates"
+	"infbench/stages/endpoint"
 )
 
 var _ = checks.Add(gates.Check[Subject]{
@@ -16,6 +17,7 @@ Numbers about an engine nobody can name cannot be compared with anything. Two im
 kernels, so the version alone is no identity; what the server tells is recorded, what it does not is recorded as unknown.`,
 	Since:  "0.1.0",
 	Cost:   100 * time.Millisecond,
+	Needs:  []gates.Capability{endpoint.Server},
 	Modes:  []string{"NUM-06", "IDN-01"},
 	Faults: []string{"nameless"},
 	Causes: []string{"a gateway hides the engine behind it", "an engine that infbench does not know"},

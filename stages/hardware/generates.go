@@ -16,6 +16,7 @@ A kernel that was not compiled for the device fails at the first request, or is 
 that says yes proves nothing of it: the engine process can be dead behind it.`,
 	Since:   "0.1.0",
 	Cost:    500 * time.Millisecond,
+	Needs:   []gates.Capability{endpoint.Server},
 	Modes:   []string{"NUM-01", "NUM-02", "NUM-03", "OPS-01", "OPS-02"},
 	Faults:  []string{"http500", "hang", "empty", "slow-first"},
 	Engines: []string{"vllm", "sglang", "tensorrt-llm"},

@@ -36,8 +36,8 @@ func archExperts(_ context.Context, inv checkpoint.Inventory) (gates.Finding, er
 	seen, rows := 0, 0
 	for _, l := range s.Layers {
 		for pattern, t := range l.Patterns {
-			if !strings.Contains(pattern, "experts.*.") {
-				continue
+			if !strings.Contains(pattern, "experts.*.") || !isWeight(pattern) {
+				continue // that a scale is there is asked by the q checks
 			}
 			rows++
 			n := len(slices.Compact(slices.Sorted(slices.Values(t.Numbers))))
@@ -60,6 +60,11 @@ func archExperts(_ context.Context, inv checkpoint.Inventory) (gates.Finding, er
 	}
 	slices.Sort(bad)
 	return with(gates.Fail("%d experts are wanted, %d of %s have another number: %s", want, len(bad), plural(rows, "row"), some(bad)), bad), nil
+}
+
+// isWeight reports whether a pattern is that of a weight in any storage.
+func isWeight(pattern string) bool {
+	return strings.HasSuffix(pattern, ".weight") || strings.HasSuffix(pattern, ".qweight") || strings.HasSuffix(pattern, ".weight_packed")
 }
 
 // stackedExperts judges experts that are stored as one tensor: their number is

@@ -20,9 +20,12 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Next:   []string{"export again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
 		return judgeParts(inv, "dtypes fit the scheme", func(j judgement, m checkpoint.Module) string {
-			for part, allowed := range j.rules.dtypes {
-				t, here := inv.Tensor(m.Tensor(part))
-				if m.Has(part) && here && !slices.Contains(allowed, t.DType) {
+			for _, part := range m.Parts {
+				allowed, ruled := j.rules.dtypes[part]
+				if !ruled {
+					continue
+				}
+				if t, here := inv.Tensor(m.Tensor(part)); here && !slices.Contains(allowed, t.DType) {
 					return fmt.Sprintf("%s is %s, want %v", part, t.DType, allowed)
 				}
 			}

@@ -1,0 +1,135 @@
+package faultproxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// An exchange is one request through the proxy, as faults see it.
+type exchange struct {
+	r       *http.Request
+	traffic *traffic
+	seed    uint64
+
+	// generates: a chat or text completion, the only requests that are counted.
+	generates, streams bool
+	// fields is the request; nil where the body is no JSON object. Values stay as
+	// they were written: a fault that drops the system message must not sort the
+	// keys of a tool.
+	fields  map[string]json.RawMessage
+	rewrite bool // fields were changed
+	body    []byte
+
+	prompt  string   // all text of the prompt, as the client sent it
+	runs    []string // its runs of at least longRun digits
+	earlier int      // generation requests before this one
+	warm    bool
+	stale   []string // digit runs of the first prompt that began the same
+
+	most    int      // guarded by traffic.mu
+	foreign []string // guarded by traffic.mu
+}
+
+// longRun is the shortest run of digits that is taken for a planted code.
+const longRun = 6
+
+func newExchange(p *Proxy, r *http.Request) (*exchange, error) {
+	x := &exchange{r: r, traffic: &p.traffic, seed: p.seed, earlier: p.traffic.passed()}
+	x.generates = r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/completions")
+	if !x.generates {
+		return x, nil
+	}
+	var err error
+	if x.body, err = io.ReadAll(r.Body); err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	if json.Unmarshal(x.body, &x.fields) != nil {
+		x.fields = nil // the upstream is to complain about it, not the proxy
+	}
+	_ = json.Unmarshal(x.fields["stream"], &x.streams)
+	x.prompt = x.promptText()
+	x.runs = digitRuns(x.prompt, longRun)
+	return x, nil
+}
+
+func (x *exchange) promptText() string {
+	var b strings.Builder
+	for _, m := range x.messages() {
+		b.WriteString(m.text())
+		b.WriteByte('\n')
+	}
+	var prompt string
+	if json.Unmarshal(x.fields["prompt"], &prompt) == nil {
+		b.WriteString(prompt)
+	}
+	return b.String()
+}
+
+// set writes a field of the request; nil removes it.
+func (x *exchange) set(name string, value any) {
+	if x.fields == nil {
+		return
+	}
+	x.rewrite = true
+	if value == nil {
+		delete(x.fields, name)
+		return
+	}
+	x.fields[name] = encode(value)
+}
+
+// upstream is the request to send on.
+func (x *exchange) upstream() *http.Request {
+	r := x.r.Clone(x.r.Context())
+	// An answer that is to be changed must not come compressed.
+	r.Header.Del("Accept-Encoding")
+	if !x.generates {
+		return r
+	}
+	body := x.body
+	if x.rewrite {
+		body = encode(x.fields)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	r.TransferEncoding = nil
+	r.Header.Del("Content-Length") // ContentLength speaks
+	return r
+}
+
+// chance is a generator of its own for one fault and one request, so that what a
+// fault does depends on the seed and the order of requests alone.
+func (x *exchange) chance(id string) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d", id, x.earlier)
+	return rand.New(rand.NewPCG(x.seed, h.Sum64()))
+}
+
+// wait returns after d, or when the client has left.
+func (x *exchange) wait(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-x.r.Context().Done():
+	}
+}
+
+// encode is json.Marshal without the escapes for HTML, which no engine writes. The
+// value is made of what a JSON decoder returned, so it always has a form.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("faultproxy: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,362 @@
+package performance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"infbench/arrival"
+	"infbench/gates"
+	"infbench/record"
+	"infbench/stages/endpoint"
+)
+
+// levelResult is one load point and what the checks need to know of it.
+type levelResult struct {
+	arrival      arrival.ArrivalModel
+	level        record.Level
+	issued, good int
+	serial       bool
+	failed       map[record.Outcome]int
+	example      string // of the first request that failed
+	void         []string
+	cachedKnown  bool
+	buffered     int // good answers that came in one piece
+	shortened    int // good answers that ended before the output length
+	lag          time.Duration
+	dead         bool
+}
+
+// collector gathers samples. It is shared by the requests of one level.
+type collector struct {
+	mu      sync.Mutex
+	w       *work
+	samples []record.Sample
+	answers []kept
+	example string
+	inARow  int // failures without an answer between them
+}
+
+// kept is what is needed of a good answer once the origin is known.
+type kept struct {
+	began time.Time
+	due   time.Time
+	a     endpoint.Answer
+	out   record.Outcome
+	why   string
+	slot  arrival.Slot
+	n     int // output tokens
+}
+
+// deadAfter is the number of failures in a row after which a server counts as gone.
+const deadAfter = 8
+
+func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, error) {
+	c := &collector{w: w, answers: make([]kept, 0, 4096)}
+	supply, stopSupply := w.supply(max(4, 2*m.Sessions()))
+	defer stopSupply()
+	driving, endDriving := context.WithCancel(ctx)
+	defer endDriving()
+	asking, endAsking := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer endAsking(nil)
+	defer context.AfterFunc(ctx, func() {
+		// No new request starts now; those in flight get a little time to finish.
+		time.AfterFunc(w.c.Grace, func() { endAsking(context.Cause(ctx)) })
+	})()
+	stop := arrival.Stop{After: w.expected(m), Requests: w.c.Requests}
+	if m.Kind() == "burst" {
+		stop = arrival.Stop{}
+	}
+	origin, _, err := arrival.Drive(driving, m, stop, func(_ context.Context, slot arrival.Slot) {
+		p := <-supply
+		if p.err != nil {
+			return
+		}
+		a := w.ep.Send(asking, p.body)
+		if c.keep(slot, p, a) {
+			endDriving()
+		}
+	})
+	if err != nil {
+		return levelResult{}, err
+	}
+	return c.settle(m, origin, stop.After)
+}
+
+// supply builds requests ahead of time, so that building falls outside of what is
+// measured.
+func (w *work) supply(ahead int) (<-chan prompt, func()) {
+	out := make(chan prompt, ahead)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case out <- w.next():
+			case <-done:
+				return
+			}
+		}
+	})
+	return out, func() { close(done); wg.Wait() }
+}
+
+// keep judges an answer and stores it. dead is true when the server is gone.
+func (c *collector) keep(slot arrival.Slot, p prompt, a endpoint.Answer) (dead bool) {
+	k := kept{began: a.Timing.Began, due: slot.Due, a: a, slot: slot}
+	k.out, k.why = c.w.judge(p, a)
+	k.n = c.w.outputTokens(a)
+	k.a.Content, k.a.Reasoning = "", "" // judged; thousands of texts would be kept for nothing
+	if k.began.IsZero() {
+		k.began = slot.Due
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers = append(c.answers, k)
+	if k.out == record.OK {
+		c.inARow = 0
+	} else {
+		c.inARow++
+		if c.example == "" {
+			c.example = fmt.Sprintf("request %d (%s): %s", slot.N, k.out, k.why)
+		}
+	}
+	return c.inARow >= deadAfter
+}
+
+// judge says how a request ended. Where the length was forced, text after the model's
+// own end is meaningless: only what no engine emits by itself counts there.
+func (w *work) judge(p prompt, a endpoint.Answer) (record.Outcome, string) {
+	if f := a.Failure; f != nil {
+		return outcomeOf(f), f.Error()
+	}
+	for _, b := range a.Broke {
+		if b.Hard {
+			return record.Cut, b.What
+		}
+	}
+	text := a.Content + a.Reasoning
+	if text == "" {
+		return record.Empty, "no text on any channel"
+	}
+	if echo, seen := w.ep.Canaries().Judge(text, p.want); echo == gates.Foreign {
+		return record.Wrong, "the answer holds the code " + seen + " of another request"
+	}
+	for _, s := range gates.Degenerate(text, gates.TextContext{CutShort: true}) {
+		forcedToo := s.ID == "D2" || s.ID == "D4" || s.ID == "D6" || s.ID == "D7"
+		if s.Hard && (forcedToo || !w.forced && s.ID != "D1") {
+			return record.Degenerate, s.Detail
+		}
+	}
+	return record.OK, ""
+}
+
+func outcomeOf(f *endpoint.Failure) record.Outcome {
+	switch f.Kind {
+	case endpoint.Busy:
+		return record.Rejected
+	case endpoint.Unreachable, endpoint.BadTLS:
+		return record.Unreached
+	case endpoint.TooSlow:
+		return record.TimedOut
+	case endpoint.BrokenOff, endpoint.TooLarge, endpoint.Malformed:
+		return record.Cut
+	case endpoint.SaidError:
+		return record.ServerSaid
+	case endpoint.Stopped:
+		return record.Cancelled
+	}
+	return record.HTTPError
+}
+
+func (w *work) outputTokens(a endpoint.Answer) int {
+	switch w.source {
+	case record.EngineUsage:
+		return a.Usage.Completion.Or(0)
+	case record.ClientTokenizer:
+		if n, err := w.c.CountTokens(a.Content + a.Reasoning); err == nil {
+			return n
+		}
+	}
+	return len(a.Timing.Marks)
+}
+
+// settle turns the answers into a level.
+func (c *collector) settle(m arrival.ArrivalModel, origin time.Time, startedFor time.Duration) (levelResult, error) {
+	r := levelResult{arrival: m, failed: map[record.Outcome]int{}, example: c.example, dead: c.inARow >= deadAfter}
+	slices.SortFunc(c.answers, func(a, b kept) int { return a.slot.N - b.slot.N })
+	parts := record.LevelParts{Arrival: m, TokenGapsWithheld: "the server does not say how many tokens an event holds"}
+	if len(c.answers) == 0 {
+		return r, errors.New("no request was started")
+	}
+	exact := true
+	for _, k := range c.answers {
+		s := c.sample(k, origin, m)
+		parts.Samples = append(parts.Samples, s)
+		parts.Window = max(parts.Window, s.End)
+		r.lag = max(r.lag, s.Sent-s.Due)
+		if s.Outcome != record.OK {
+			r.failed[s.Outcome]++
+			continue
+		}
+		if s.Warmup {
+			continue
+		}
+		r.good++
+		r.note(k, c.w)
+		gaps, tokens, ok := gapsOf(k.a.Timing.Marks)
+		parts.ChunkGaps = append(parts.ChunkGaps, gaps...)
+		parts.TokenGaps = append(parts.TokenGaps, tokens...)
+		exact = exact && ok
+	}
+	r.issued = len(c.answers)
+	if exact && r.good > 0 {
+		parts.TokenGapsWithheld = ""
+	} else {
+		parts.TokenGaps = nil
+	}
+	if c.w.source == record.ChunkCount {
+		parts.RatesWithheld = "nobody counted the tokens"
+	}
+	parts.SteadyTokens, parts.SteadyFor = c.steady(origin, startedFor)
+	parts.Void = r.judgeLevel(parts.Samples)
+	r.void = parts.Void
+	var err error
+	r.level, err = record.NewLevel(parts)
+	r.serial = m.Sessions() == 1
+	return r, err
+}
+
+func (r *levelResult) note(k kept, w *work) {
+	if _, ok := k.a.Usage.Cached.N(); ok {
+		r.cachedKnown = true
+	}
+	t := k.a.Timing
+	if k.n >= 16 && t.Ended > 0 && t.LastToken-t.FirstToken < t.Ended/50 {
+		r.buffered++
+	}
+	if k.n < w.c.OutputTokens*95/100 {
+		r.shortened++
+	}
+}
+
+// The budgets of the harness's own lag: over them the figures are void.
+const (
+	lagBudget = 5 * time.Millisecond // or 1 % of the TTFT
+	lagMost   = 50 * time.Millisecond
+)
+
+// judgeLevel returns why the level's figures must not be used.
+func (r *levelResult) judgeLevel(samples []record.Sample) []string {
+	var void []string
+	for _, o := range []record.Outcome{record.Wrong, record.Degenerate, record.Empty, record.Cut, record.ServerSaid, record.HTTPError, record.Unreached} {
+		if n := r.failed[o]; n > 0 {
+			void = append(void, fmt.Sprintf("%d of %d answers were %s", n, len(samples), o))
+		}
+	}
+	var lags, ttfts []time.Duration
+	for _, s := range samples {
+		lags = append(lags, s.Sent-s.Due)
+		if s.Outcome == record.OK {
+			ttfts = append(ttfts, s.First-s.Sent)
+		}
+	}
+	slices.Sort(lags)
+	slices.Sort(ttfts)
+	budget := lagBudget
+	if n := len(ttfts); n > 0 {
+		budget = max(budget, ttfts[n/2]/100)
+	}
+	if p99 := lags[(len(lags)*99+99)/100-1]; p99 > budget || lags[len(lags)-1] > lagMost {
+		void = append(void, fmt.Sprintf("late_dispatch: the harness started requests up to %v late (p99 %v, budget %v)", lags[len(lags)-1].Round(time.Microsecond), p99.Round(time.Microsecond), budget))
+	}
+	return void
+}
+
+func (c *collector) sample(k kept, origin time.Time, m arrival.ArrivalModel) record.Sample {
+	t := k.a.Timing
+	sent := k.began.Sub(origin)
+	at := func(d time.Duration) time.Duration {
+		if d == 0 {
+			return 0
+		}
+		return sent + d
+	}
+	s := record.Sample{
+		Session: k.slot.Session, Turn: k.slot.Turn, Due: max(0, k.due.Sub(origin)), Sent: sent, First: at(t.FirstToken), FirstAnswer: at(t.FirstAnswer),
+		Last: at(t.LastToken), End: sent + t.Ended, PromptTokens: k.a.Usage.Prompt.Or(c.w.prompt), OutputTokens: k.n, CachedTokens: k.a.Usage.Cached,
+		Chunks: len(t.Marks), Fresh: t.Fresh, Warmup: k.slot.Turn == 0 && m.Sessions() > 0, Outcome: k.out,
+	}
+	s.Sent = max(s.Sent, s.Due)
+	for i, mark := range t.Marks {
+		if i > 0 {
+			s.MaxGap = max(s.MaxGap, mark.At-t.Marks[i-1].At)
+			if mark.Read == t.Marks[i-1].Read {
+				s.Coalesced++
+			}
+		}
+	}
+	return s
+}
+
+// gapsOf returns the gaps between reads with text, and the gaps between tokens: the
+// gap before a chunk of m tokens counts m times a m-th of it. exact is false when a
+// chunk's tokens are not known.
+func gapsOf(marks []endpoint.Mark) (chunks, tokens []time.Duration, exact bool) {
+	exact = len(marks) > 0
+	for i := 1; i < len(marks); i++ {
+		gap := marks[i].At - marks[i-1].At
+		if marks[i].Read != marks[i-1].Read {
+			chunks = append(chunks, gap)
+		}
+		n := marks[i].Tokens
+		if n <= 0 {
+			exact = false
+			continue
+		}
+		for range n {
+			tokens = append(tokens, gap/time.Duration(n))
+		}
+	}
+	return chunks, tokens, exact
+}
+
+// steady counts the tokens that arrived between the end of the last warm-up request
+// and the instant at which requests stopped being started. A chunk whose tokens are
+// not known carries its share of the answer's.
+func (c *collector) steady(origin time.Time, startedFor time.Duration) (int, time.Duration) {
+	var from time.Time
+	for _, k := range c.answers {
+		if k.slot.Turn == 0 {
+			if end := k.began.Add(k.a.Timing.Ended); end.After(from) {
+				from = end
+			}
+		}
+	}
+	to := origin.Add(startedFor)
+	if !to.After(from) {
+		return 0, 0
+	}
+	total := 0.0
+	for _, k := range c.answers {
+		if k.out != record.OK || len(k.a.Timing.Marks) == 0 {
+			continue
+		}
+		share := float64(k.n) / float64(len(k.a.Timing.Marks))
+		for _, m := range k.a.Timing.Marks {
+			at := k.began.Add(m.At)
+			if at.Before(from) || !at.Before(to) {
+				continue
+			}
+			if m.Tokens > 0 {
+				total += float64(m.Tokens)
+			} else {
+				total += share
+			}
+		}
+	}
+	return int(total), to.Sub(from)
+}

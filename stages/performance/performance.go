@@ -1,0 +1,157 @@
+// Package performance is stage 4: how fast, for whom, under which arrivals.
+//
+// [Measure] cannot be called without a [gates.GateSet]: measuring first and judging
+// later does not compile. It drives a sweep of arrival models, keeps every request
+// that it started, and hands out [record.Measurements], which only a performance
+// record can write down. The checks then ask of what was measured whether it may be
+// believed.
+//
+// The one rule: an answer that is cut, empty, wrong or degenerate has no speed. A
+// level that holds one is void, and so is a level in which the harness itself was late.
+package performance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"infbench/arrival"
+	"infbench/gates"
+	"infbench/record"
+	"infbench/stages/endpoint"
+)
+
+var checks gates.Registry[*Sweep]
+
+// Checks returns the checks of stage 4.
+func Checks() []gates.Check[*Sweep] { return checks.All() }
+
+// Infos returns the documentation of the checks.
+func Infos() []gates.Info { return checks.Infos() }
+
+// Config says what is sent. [DefaultConfig] fits any chat model.
+type Config struct {
+	// PromptTokens and OutputTokens are aimed at; the prompt shrinks to a context that
+	// cannot hold them.
+	PromptTokens, OutputTokens int
+	// PerLevel is the least time for which a level starts requests. A slow server gets
+	// more, so that each level has at least a few of them.
+	PerLevel time.Duration
+	// Requests ends a level early; 0 is no limit.
+	Requests int
+	// Seed makes the prompts.
+	Seed uint64
+	// CountTokens counts the tokens of an answer where the server counts none;
+	// TokenizedBy names the counter. Both may be absent.
+	CountTokens func(text string) (int, error)
+	TokenizedBy string
+	// Grace is what requests in flight get to finish after a person stopped the run.
+	Grace time.Duration
+}
+
+// DefaultConfig returns the workload that is sent when nothing else is said: 512
+// prompt and 64 output tokens, ten seconds a level.
+func DefaultConfig() Config {
+	return Config{PromptTokens: 512, OutputTokens: 64, PerLevel: 10 * time.Second, Grace: 5 * time.Second}
+}
+
+// Progress says how far a measurement is. It holds no figure.
+type Progress struct {
+	// Index counts the levels from 0, Of is their number.
+	Index, Of int
+	Arrival   string
+	Expected  time.Duration
+	// Finished levels have these counts.
+	Finished     bool
+	Issued, Good int
+	// Sofar is what was measured up to here, so that it can be kept if the run is
+	// killed; nil before the first level has finished.
+	Sofar *Sweep
+}
+
+// Sweep is what a measurement came to: the subject of stage 4's checks.
+type Sweep struct {
+	ep       endpoint.Endpoint
+	levels   []levelResult
+	workload record.Workload
+	planned  int
+	// stopped says why the sweep ended before its last level, "" when it did not.
+	stopped string
+}
+
+// Stopped returns why the sweep ended early, "" when it did not.
+func (s *Sweep) Stopped() string { return s.stopped }
+
+// Measurements returns what was measured, for a performance record; an error when
+// no level was finished.
+func (s *Sweep) Measurements() (record.Measurements, error) {
+	var levels []record.Level
+	for _, l := range s.levels {
+		levels = append(levels, l.level)
+	}
+	return record.NewMeasurements(s.workload, levels)
+}
+
+// Measure drives the levels of the model one after another against the endpoint that
+// the proof is about. It returns what was measured when ctx ends or the server stops
+// answering; an error means that nothing was.
+func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, model arrival.ArrivalModel, c Config, progress func(Progress)) (*Sweep, error) {
+	switch {
+	case !proof.Satisfied():
+		return nil, &record.UngatedResultError{Reason: "measuring needs a satisfied gate set"}
+	case model.IsZero():
+		return nil, &record.UnmodelledArrivalError{Reason: "measuring needs an arrival model"}
+	}
+	w, err := prepare(ctx, ep, c)
+	if err != nil {
+		return nil, err
+	}
+	// A collection in the middle of a level is a stall of ours; a little memory buys
+	// fewer of them.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	levels := model.Levels()
+	s := &Sweep{ep: ep, planned: len(levels), workload: w.describe()}
+	for i, m := range levels {
+		if ctx.Err() != nil {
+			s.stopped = why(ctx)
+			break
+		}
+		progress(Progress{Index: i, Of: len(levels), Arrival: m.String(), Expected: w.expected(m)})
+		l, err := w.level(ctx, m)
+		if err != nil {
+			if len(s.levels) == 0 {
+				return nil, err
+			}
+			s.stopped = err.Error()
+			break
+		}
+		s.levels = append(s.levels, l)
+		progress(Progress{Index: i, Of: len(levels), Arrival: m.String(), Finished: true, Issued: l.issued, Good: l.good, Sofar: s})
+		if l.dead {
+			s.stopped = "the server stopped answering in the level of " + m.String()
+			break
+		}
+	}
+	if s.stopped == "" && ctx.Err() != nil {
+		s.stopped = why(ctx)
+	}
+	if len(s.levels) == 0 {
+		return nil, errors.New("nothing was measured: " + s.stopped)
+	}
+	return s, nil
+}
+
+func why(ctx context.Context) string {
+	if errors.Is(context.Cause(ctx), gates.ErrStopped) {
+		return "interrupted"
+	}
+	return "the time for the run was used up"
+}
+
+// client describes the machine that measured.
+func client() string {
+	return fmt.Sprintf("%s/%s, %d processors, %s", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version())
+}

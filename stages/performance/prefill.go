@@ -1,0 +1,37 @@
+package performance
+
+import (
+	"context"
+	"time"
+
+	"infbench/gates"
+)
+
+var _ = checks.Add(gates.Check[*Sweep]{
+	ID: "performance/prefill",
+	Doc: `prefill was measured serially, nominal and computed
+
+Nominal counts all prompt tokens, computed those that were not in the cache; at a high hit rate they are more than tenfold apart. With
+company in flight the time to the first token holds other people's decode steps, so only a serial level has a prefill rate. Unknown
+cached tokens are not 0.`,
+	Since:  "0.1.0",
+	Cost:   10 * time.Second,
+	Modes:  []string{"USG-04", "CAC-07"},
+	Faults: []string{"no-cached-count", "no-serial-level", "one-token"},
+	Causes: []string{"the server does not report cached tokens", "the sweep holds no level with one session"},
+	Next:   []string{"the server's option that reports cached tokens (vLLM: --enable-prompt-tokens-details)", "--arrival sessions:n=1"},
+	Run: func(_ context.Context, s *Sweep) (gates.Finding, error) {
+		for _, l := range s.levels {
+			switch {
+			case !l.serial:
+				continue
+			case l.good < 2:
+				return gates.Warn("the serial level has %d good answers: a median needs 2", l.good), nil
+			case !l.cachedKnown:
+				return gates.Warn("nominal prefill only: the server does not say how many tokens came from its cache"), nil
+			}
+			return gates.Pass("measured at %s, %d requests, nominal and computed", l.arrival, l.good), nil
+		}
+		return gates.Warn("no level of the sweep is serial, so there is no prefill rate"), nil
+	},
+})
