@@ -64,6 +64,16 @@ const draftProbe = 64 << 10
 // Path returns the record file's path.
 func (s *Store) Path() string { return s.path }
 
+// Remove removes the record file where it is still empty: for a file that was opened
+// only to find out whether it can be.
+func (s *Store) Remove() error {
+	info, err := os.Stat(s.path)
+	if err != nil || info.Size() > 0 {
+		return err
+	}
+	return os.Remove(s.path)
+}
+
 // Draft lays the run so far beside the record file, in one rename. The draft is a
 // valid record file of its own.
 func (s *Store) Draft(r Run) error {

@@ -27,6 +27,7 @@ type Config struct {
 	Thinks         bool      // a reasoning text comes first unless the request declines it
 	ReasoningField string    // "reasoning", or "reasoning_content" as other servers have it
 	Version        string    // told at /version; "0"
+	Image          string    // image digest told at /version, for callers that run in a container; "": not told
 	Truth          io.Writer // receives one JSON line per finished request; nil: none
 }
 

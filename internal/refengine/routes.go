@@ -79,7 +79,11 @@ func (e *Engine) health(w http.ResponseWriter, _ *http.Request) {
 
 func (e *Engine) version(w http.ResponseWriter, _ *http.Request) {
 	b := appendString([]byte(`{"version":`), e.config.Version)
-	writeJSON(w, http.StatusOK, append(b, `,"engine":"infbench-reference","device":"none (clock model)"}`...))
+	b = append(b, `,"engine":"infbench-reference","device":"none (clock model)"`...)
+	if e.config.Image != "" {
+		b = appendString(append(b, `,"image":`...), e.config.Image)
+	}
+	writeJSON(w, http.StatusOK, append(b, '}'))
 }
 
 func (e *Engine) resetCache(w http.ResponseWriter, _ *http.Request) {

@@ -33,15 +33,22 @@ func open(t *testing.T, path string) checkpoint.Inventory {
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	put(t, dir, "empty/x/y", nil)
+	put(t, dir, "folders/x/y", nil)
+	put(t, dir, "cache/blobs/aa", nil)
+	put(t, dir, "cache/snapshots/x/y", nil)
+	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	put(t, dir, "readme/README.md", []byte("# hello"))
 	put(t, dir, "gguf/model.gguf", []byte("GGUF\x03\x00\x00\x00"))
 	put(t, dir, "magic/weights.bin", []byte("GGUF\x03\x00\x00\x00"))
 	put(t, dir, "text/notes.txt", []byte("notes"))
 	for _, c := range []struct{ path, want string }{
 		{"nowhere", "no such file or folder"},
-		{"empty/x/y", "neither an index nor a safetensors file"},
+		{"folders/x/y", "neither an index nor a safetensors file"},
 		{"empty", "the folder is empty"},
+		{"folders", "it holds only folders"},
+		{"cache", "give one of the folders below its snapshots"},
 		{"readme", "no config.json, index or .safetensors file among its 1 files"},
 		{"gguf", "it holds only model.gguf: GGUF is not supported yet"},
 		{"gguf/model.gguf", "GGUF is not supported yet"},

@@ -112,8 +112,14 @@ func (c *contents) load(src source) error {
 
 // recognise refuses a folder that holds no part of a checkpoint.
 func (c *contents) recognise() error {
-	if len(c.order) == 0 && len(c.broken) == 0 {
-		return fmt.Errorf("the folder is empty: give the folder that holds config.json and the shards")
+	const want = "give the folder that holds config.json and the shards"
+	switch {
+	case c.folders["snapshots"] && c.folders["blobs"]:
+		return fmt.Errorf("a hub cache: give one of the folders below its snapshots")
+	case len(c.order) == 0 && len(c.broken) == 0 && len(c.folders) > 0:
+		return fmt.Errorf("it holds only folders: %s", want)
+	case len(c.order) == 0 && len(c.broken) == 0:
+		return fmt.Errorf("the folder is empty: %s", want)
 	}
 	gguf := ""
 	for _, n := range c.order {

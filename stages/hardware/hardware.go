@@ -16,6 +16,8 @@ type Subject struct {
 	endpoint.Endpoint
 	// Device is the accelerator as stated by a person, "" when nobody did.
 	Device string
+	// Kernels are libraries, or folders of them, whose compiled kernels are read.
+	Kernels []string
 }
 
 var checks gates.Registry[Subject]

@@ -3,6 +3,7 @@ package static
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"infbench/gates"
 	"infbench/stages/checkpoint"
@@ -32,6 +33,8 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 			return gates.Pass("the head is %s", head), nil
 		case stated && tied:
 			return gates.Pass("the head is tied to the embedding, and none is stored"), nil
+		case headless(c.Architectures()):
+			return gates.NotApply("%s has no head for language", gates.Quote(c.Architectures()[0], 60)), nil
 		case stated:
 			return gates.Fail("tie_word_embeddings is false and none of %s holds a head", plural(len(inv.Names()), "tensor")), nil
 		case slices.Contains(untiedByDefault, c.TextModelType()):
@@ -40,3 +43,17 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		return gates.Pass("no head is stored, and nothing says that it is not tied"), nil
 	},
 })
+
+// headless reports whether a class by its name ends in something else than logits
+// over the vocabulary, as embedders and reward models do.
+func headless(classes []string) bool {
+	if len(classes) == 0 {
+		return false
+	}
+	for _, word := range []string{"CausalLM", "ConditionalGeneration", "LMHead", "Chat"} {
+		if strings.Contains(classes[0], word) {
+			return false
+		}
+	}
+	return strings.HasSuffix(classes[0], "Model") || strings.Contains(classes[0], "Classification") || strings.Contains(classes[0], "Reward")
+}

@@ -15,7 +15,8 @@ type matcher struct {
 	exact   map[string]bool // full names and, loosely, single words
 	tails   map[string]bool // the same without what wraps the model
 	regexes []*regexp.Regexp
-	bad     []string // patterns that could not be understood
+	loose   []*regexp.Regexp // what a wildcard at the end may mean besides children
+	bad     []string         // patterns that could not be understood
 }
 
 // matching returns a matcher of the entries: names, "re:" patterns, and names
@@ -37,16 +38,28 @@ func (m *matcher) add(entry string) {
 	case isRegex:
 		m.addRegex(entry, pattern)
 	case strings.ContainsAny(entry, "*?["):
-		glob := strings.NewReplacer(`\*`, ".*", `\?`, ".", `\[`, "[", `\]`, "]").Replace(regexp.QuoteMeta(strings.TrimSuffix(entry, "*")))
-		if !strings.HasSuffix(entry, "*") {
-			glob += `(\.|$)` // the module itself or a part of it
-		}
-		m.addRegex(entry, glob)
+		m.addGlob(entry)
 	default:
 		entry = strings.Trim(entry, ".")
 		m.exact[entry] = true
 		m.tails[unwrap(entry)] = true
 	}
+}
+
+// addGlob takes the shell's wildcards. "x.gate*" covers the children of x.gate;
+// that it also covers x.gate_proj is a reading that may only excuse.
+func (m *matcher) addGlob(entry string) {
+	stem := strings.TrimSuffix(entry, "*")
+	glob := strings.NewReplacer(`\*`, ".*", `\?`, ".", `\[`, "[", `\]`, "]").Replace(regexp.QuoteMeta(stem))
+	if stem != entry {
+		if re, err := regexp.Compile("^(?:" + glob + ")"); err == nil {
+			m.loose = append(m.loose, re)
+		}
+	}
+	if !strings.HasSuffix(stem, ".") {
+		glob += `(\.|$)` // the module itself or a part of it
+	}
+	m.addRegex(entry, glob)
 }
 
 func (m *matcher) addRegex(entry, pattern string) {
@@ -99,7 +112,7 @@ func (m matcher) strictly(name string) bool {
 // loosely reports whether any reading of an entry names the module: its name
 // without wrappers, or a single word of it.
 func (m matcher) loosely(name string) bool {
-	if m.strictly(name) || above(m.tails, unwrap(name)) || m.matches(unwrap(name)) {
+	if m.strictly(name) || above(m.tails, unwrap(name)) || m.matches(unwrap(name)) || anyMatch(m.loose, name) {
 		return true
 	}
 	for word := range strings.SplitSeq(name, ".") {
@@ -116,8 +129,10 @@ func (m matcher) loosely(name string) bool {
 	return false
 }
 
-func (m matcher) matches(name string) bool {
-	for _, re := range m.regexes {
+func (m matcher) matches(name string) bool { return anyMatch(m.regexes, name) }
+
+func anyMatch(list []*regexp.Regexp, name string) bool {
+	for _, re := range list {
 		if re.MatchString(name) {
 			return true
 		}

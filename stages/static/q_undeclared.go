@@ -15,7 +15,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		"without any message.",
 	Since: since, Cost: pass,
 	Modes:  []string{"q.undeclared"},
-	Faults: []string{"fp8-dtype", "scales-stored"},
+	Faults: []string{"fp8-dtype", "mlx-offsets", "scales-stored"},
 	Causes: []string{"quantization_config was lost when config.json was saved again", "the config.json of the unquantised model was copied over"},
 	Next:   []string{"restore quantization_config from the export", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
@@ -31,7 +31,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		}
 		var bad []string
 		for _, m := range inv.Modules() {
-			if slices.ContainsFunc(m.Parts, isMark) || packedWeight(inv, m) {
+			if slices.ContainsFunc(m.Parts, isMark) || m.Has("scales") && m.Has("biases") || packedWeight(inv, m) {
 				bad = append(bad, m.Name)
 			}
 		}

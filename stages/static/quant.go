@@ -71,7 +71,8 @@ func schemeOf(method string) *scheme {
 	return nil
 }
 
-// A verdict on the modules of a quantised checkpoint.
+// A judgement is what a declaration and the modules of a checkpoint make of each
+// other.
 type judgement struct {
 	decl    checkpoint.Declaration
 	rules   rules
@@ -117,7 +118,7 @@ func judgeQuant(inv checkpoint.Inventory) (j judgement, f gates.Finding, ok bool
 func (j *judgement) modules(inv checkpoint.Inventory) {
 	s := decoder(inv)
 	for _, m := range inv.Modules() {
-		marked := slices.ContainsFunc(j.rules.marks, m.Has)
+		marked := slices.ContainsFunc(j.rules.marks, m.Has) || j.complete(m)
 		switch {
 		case marked:
 			j.marked(m)
@@ -125,6 +126,20 @@ func (j *judgement) modules(inv checkpoint.Inventory) {
 			j.plain = append(j.plain, m.Name)
 		}
 	}
+}
+
+// complete reports whether a module has everything that the scheme needs, under
+// whichever names.
+func (j *judgement) complete(m checkpoint.Module) bool {
+	if len(j.rules.needs) == 0 || !m.Has(j.rules.weight) {
+		return false
+	}
+	for _, group := range j.rules.needs {
+		if !slices.ContainsFunc(group, m.Has) {
+			return false
+		}
+	}
+	return true
 }
 
 // marked judges a module that stores at least one part of the scheme.

@@ -12,7 +12,7 @@ import (
 var _ = addScheme(scheme{
 	methods: []string{"awq"},
 	rules:   awqRules,
-	marks:   []string{"qweight", "qzeros", "scales"},
+	marks:   []string{"qweight", "qzeros"},
 })
 
 func awqRules(d checkpoint.Declaration) (rules, string) {

@@ -29,7 +29,7 @@ func fp8Rules(d checkpoint.Declaration) (rules, string) {
 	case d.Fields.Get("expert_dtype").Str == "fp4":
 		return r, "experts packed in FP4 are not covered"
 	case len(block) == 2 && block[0].Int() > 0 && block[1].Int() > 0:
-		r.needs = [][]string{{"weight_scale_inv"}}
+		r.needs = [][]string{{"weight_scale_inv", "scale"}} // DeepSeek-V4 calls it scale
 		r.shape = blockShape("weight_scale_inv", block[0].Int(), block[1].Int())
 	case len(block) > 0:
 		return r, fmt.Sprintf("weight_block_size %s is not covered", d.Fields.Get("weight_block_size").Raw)

@@ -14,7 +14,7 @@ import (
 var _ = addScheme(scheme{
 	methods: []string{"gptq"},
 	rules:   gptqRules,
-	marks:   []string{"qweight", "qzeros", "scales", "g_idx"},
+	marks:   []string{"qweight", "qzeros", "g_idx"},
 })
 
 func gptqRules(d checkpoint.Declaration) (rules, string) {

@@ -11,7 +11,6 @@ import (
 var _ = addScheme(scheme{
 	methods: []string{"mlx"},
 	rules:   mlxRules,
-	marks:   []string{"scales", "biases"},
 })
 
 func mlxRules(d checkpoint.Declaration) (rules, string) {

@@ -10,7 +10,7 @@ import (
 var _ = addScheme(scheme{
 	methods: []string{"mxfp4"},
 	rules:   mxfp4Rules,
-	marks:   []string{"_blocks", "_scales"},
+	marks:   []string{"_blocks"},
 })
 
 func mxfp4Rules(d checkpoint.Declaration) (rules, string) {

@@ -27,6 +27,9 @@ var checks gates.Registry[checkpoint.Inventory]
 // Checks returns the checks of stage 0, cheapest first.
 func Checks() []gates.Check[checkpoint.Inventory] { return checks.All() }
 
+// Infos returns the documentation of the checks.
+func Infos() []gates.Info { return checks.Infos() }
+
 // What a check costs on a large checkpoint of 100,000 tensors.
 const (
 	glance = time.Millisecond       // looks at a field or two

@@ -1,0 +1,181 @@
+// Package app is infbench's command line: one file per command, and what they share.
+// The one rule: stdout is the result, stderr is progress and complaint, and the exit
+// code is decided here and nowhere else.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"infbench/cmd/infbench/internal/render"
+	"infbench/stages"
+)
+
+// Version is the harness version that records carry; the linker sets Commit.
+var (
+	Version = "0.1.0"
+	Commit  = ""
+)
+
+func harness() string {
+	commit := Commit
+	if info, ok := debug.ReadBuildInfo(); ok && commit == "" {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				commit = s.Value[:12]
+			}
+		}
+	}
+	if commit == "" {
+		return "infbench " + Version
+	}
+	return "infbench " + Version + " " + commit
+}
+
+// exitError carries the exit code of a run that was reported already.
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
+
+// usageError is a mistake in the command line or the configuration: nothing was
+// examined.
+type usageError struct{ text string }
+
+func (e usageError) Error() string { return e.text }
+
+func usagef(format string, a ...any) error { return usageError{fmt.Sprintf(format, a...)} }
+
+// console is where a command speaks.
+type console struct {
+	out, err io.Writer
+}
+
+// Run runs the command line and returns the exit code.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c := console{stdout, stderr}
+	err := newApp(c).RunContext(ctx, args)
+	var done exitError
+	var usage usageError
+	switch {
+	case err == nil:
+		return stages.ExitHealthy
+	case errors.As(err, &done):
+		return done.code
+	case errors.As(err, &usage):
+	default:
+		// What the library itself complains of is usage as well.
+	}
+	text := strings.ReplaceAll(err.Error(), "\n", " ")
+	fmt.Fprintf(stderr, "infbench: %s\n", text)
+	if hasFlag(args, "json") {
+		_ = render.JSONError(stdout, commandOf(args), stages.ExitUsage, text)
+	}
+	return stages.ExitUsage
+}
+
+func hasFlag(args []string, name string) bool {
+	for _, a := range args {
+		if a == "--"+name || a == "-"+name {
+			return true
+		}
+	}
+	return false
+}
+
+func commandOf(args []string) string {
+	for _, a := range args[1:] {
+		if !strings.HasPrefix(a, "-") {
+			return a
+		}
+	}
+	return ""
+}
+
+func newApp(c console) *cli.App {
+	commands := []*cli.Command{
+		runCommand(c), stageCommand(c, 0), stageCommand(c, 1), stageCommand(c, 2), stageCommand(c, 3), stageCommand(c, 4),
+		matrixCommand(c), checksCommand(c), explainCommand(c), engineCommand(c), demoCommand(c), versionCommand(c),
+	}
+	for _, cmd := range commands {
+		cmd.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return err }
+		if cmd.Before == nil {
+			cmd.Before = noArguments
+		}
+	}
+	return &cli.App{
+		Name:  "infbench",
+		Usage: "ask an LLM endpoint whether it is right, and only then how fast",
+		Description: `Five stages, cheapest first; the first failure ends the run.
+   0 static       does the checkpoint hold what its quantisation needs?   (headers only)
+   1 hardware     does the engine generate, on which device?
+   2 smoke        does it say the right thing on every channel?           (seconds)
+   3 correctness  still, at length, in company, on a warm cache?          (a minute)
+   4 performance  how fast, for whom, under which arrivals?
+
+Examples:
+   infbench demo                                        see all of it, without a server
+   infbench stage0 --checkpoint ./model                 before the weights are served
+   infbench stage2 --target http://127.0.0.1:8000       after each restart; act on the exit code
+   infbench run --target http://127.0.0.1:8000 --checkpoint ./model
+   infbench matrix bench/runs/*.jsonl                   what passed where
+
+Exit codes: 0 healthy · 1 warnings only (something was skipped or warned of) · 2 hard failure ·
+64 nothing was examined (usage, configuration) · 130 interrupted (what was measured is kept)`,
+		HideVersion:    true,
+		HideHelp:       false,
+		Commands:       commands,
+		Writer:         c.out,
+		ErrWriter:      c.err,
+		ExitErrHandler: func(*cli.Context, error) {},
+		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
+		CommandNotFound: func(*cli.Context, string) {
+		},
+		Action: func(ctx *cli.Context) error {
+			if name := ctx.Args().First(); name != "" {
+				return usagef("unknown command %.40q%s", name, suggestCommand(name, commands))
+			}
+			return usagef("no command; infbench --help lists them, infbench demo shows all of it")
+		},
+		Suggest: false,
+	}
+}
+
+func suggestCommand(name string, commands []*cli.Command) string {
+	for _, c := range commands {
+		if strings.HasPrefix(c.Name, name) || strings.HasPrefix(name, c.Name) {
+			return fmt.Sprintf("; did you mean %q?", c.Name)
+		}
+	}
+	return "; infbench --help lists them"
+}
+
+// noArguments refuses what stands behind the flags: the library stops reading flags
+// at the first argument and would run without the rest.
+func noArguments(ctx *cli.Context) error {
+	if a := ctx.Args().First(); a != "" {
+		return usagef("%s takes no argument, and %.60q is one; flags need two dashes and their value right after", ctx.Command.Name, a)
+	}
+	return nil
+}
+
+// onlyFiles refuses arguments that look like flags: they would be taken for files.
+func onlyFiles(ctx *cli.Context) error {
+	for _, a := range ctx.Args().Slice() {
+		if strings.HasPrefix(a, "-") {
+			return usagef("%.40q stands after the files; flags come first", a)
+		}
+	}
+	return nil
+}
+
+// coloured reports whether w is a terminal that wants colour.
+func coloured(ctx *cli.Context, w io.Writer) bool {
+	return !ctx.Bool("no-color") && os.Getenv("NO_COLOR") == "" && os.Getenv("CI") == "" && isTerminal(w)
+}

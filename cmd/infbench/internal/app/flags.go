@@ -1,0 +1,196 @@
+package app
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"infbench/arrival"
+	"infbench/cmd/infbench/internal/config"
+	"infbench/stages/performance"
+)
+
+// settings are a command's flags over its configuration file.
+type settings struct {
+	config.Config
+	json, quiet bool
+	key         string
+	headers     map[string]string
+	workload    performance.Config
+	arrivals    []arrival.ArrivalModel
+}
+
+func outputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "json", Usage: "one JSON document on stdout"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress, and nothing about what passed"},
+		&cli.BoolFlag{Name: "all", Usage: "list every check, also where a stage has many"},
+		&cli.BoolFlag{Name: "no-color", Usage: "no colour (NO_COLOR does the same)"},
+	}
+}
+
+func commonFlags() []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "config", Aliases: []string{"c"}, Usage: "TOML `FILE` with any of these settings; flags win"},
+		&cli.StringFlag{Name: "out", Usage: "record `FILE` to append to (run and stage4: bench/runs/<engine>_<image>_<accelerator>.jsonl)"},
+	}, outputFlags()...)
+}
+
+func targetFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "target", Usage: "`URL` of the endpoint, such as http://127.0.0.1:8000"},
+		&cli.StringFlag{Name: "model", Usage: "`NAME` of the served model (default: the first one listed)"},
+		&cli.StringFlag{Name: "api-key-env", Value: "OPENAI_API_KEY", Usage: "environment variable `NAME` that holds the API key"},
+		&cli.DurationFlag{Name: "timeout", Usage: "longest wait for a connection, a first token, or the next one (default 2m)"},
+		&cli.StringFlag{Name: "image", Usage: "`DIGEST` of the container image, which the server cannot tell"},
+	}
+}
+
+func checkpointFlag() cli.Flag {
+	return &cli.StringFlag{Name: "checkpoint", Usage: "`PATH` of the checkpoint: a folder, an index file alone, or a .safetensors file"}
+}
+
+func hardwareFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "device", Usage: "accelerator `NAME`, such as sm_90 or \"sm_90 x2\", where the server does not tell"},
+		&cli.StringSliceFlag{Name: "kernels", Usage: "`PATH` of a library or folder whose compiled kernels are read; may be repeated"},
+	}
+}
+
+func performanceFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "arrival", Usage: "`MODEL` of one level, may be repeated: " + strings.Join(arrival.Usage(), " · ") + " (default: sessions 1, 2 and 4)"},
+		&cli.DurationFlag{Name: "per-level", Usage: "least time for which a level starts requests (default 10s)"},
+		&cli.IntFlag{Name: "requests", Usage: "most requests of a level (default: no limit)"},
+		&cli.IntFlag{Name: "prompt-tokens", Usage: "length of the prompts (default 512)"},
+		&cli.IntFlag{Name: "output-tokens", Usage: "length of the answers (default 64)"},
+		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json `FILE` to count with where the server counts no tokens"},
+	}
+}
+
+// settingsOf reads the configuration file and lays the flags over it.
+func settingsOf(ctx *cli.Context) (settings, error) {
+	s := settings{workload: performance.DefaultConfig()}
+	if path := ctx.String("config"); path != "" {
+		c, err := config.Load(path)
+		if err != nil {
+			return s, usageError{err.Error()}
+		}
+		s.Config = c
+	}
+	over := func(name string, to *string) {
+		if ctx.IsSet(name) || *to == "" {
+			*to = ctx.String(name)
+		}
+	}
+	over("target", &s.Target)
+	over("model", &s.Model)
+	over("checkpoint", &s.Checkpoint)
+	over("out", &s.Out)
+	over("api-key-env", &s.APIKeyEnv)
+	over("image", &s.Identity.Image)
+	over("device", &s.Hardware.Device)
+	over("tokenizer", &s.Performance.Tokenizer)
+	if s.Hardware.Device == "" {
+		s.Hardware.Device = s.Identity.Accelerator
+	}
+	if ctx.IsSet("timeout") {
+		s.Timeout = ctx.Duration("timeout")
+	}
+	if s.Timeout < 0 {
+		return s, usagef("--timeout %v is negative", s.Timeout)
+	}
+	if ctx.IsSet("kernels") {
+		s.Hardware.Kernels = ctx.StringSlice("kernels")
+	}
+	s.json, s.quiet = ctx.Bool("json"), ctx.Bool("quiet")
+	if err := s.load(ctx); err != nil {
+		return s, err
+	}
+	return s, s.secrets()
+}
+
+// load lays the performance flags over the defaults.
+func (s *settings) load(ctx *cli.Context) error {
+	p := s.Performance
+	for _, n := range []struct {
+		flag string
+		file int
+		to   *int
+	}{
+		{"requests", p.Requests, &s.workload.Requests}, {"prompt-tokens", p.PromptTokens, &s.workload.PromptTokens}, {"output-tokens", p.OutputTokens, &s.workload.OutputTokens},
+	} {
+		if n.file > 0 {
+			*n.to = n.file
+		}
+		if ctx.IsSet(n.flag) {
+			if *n.to = ctx.Int(n.flag); *n.to < 1 {
+				return usagef("--%s %d: want 1 or more", n.flag, *n.to)
+			}
+		}
+	}
+	if p.PerLevel > 0 {
+		s.workload.PerLevel = p.PerLevel
+	}
+	if ctx.IsSet("per-level") {
+		if s.workload.PerLevel = ctx.Duration("per-level"); s.workload.PerLevel <= 0 || s.workload.PerLevel > 24*time.Hour {
+			return usagef("--per-level %v: want more than 0 and at most 24h", s.workload.PerLevel)
+		}
+	}
+	s.arrivals = p.Arrival
+	if ctx.IsSet("arrival") {
+		s.arrivals = nil
+		for _, text := range splitModels(ctx.StringSlice("arrival")) {
+			m, err := arrival.Parse(text)
+			if err != nil {
+				return usageError{err.Error()}
+			}
+			s.arrivals = append(s.arrivals, m)
+		}
+	}
+	if len(s.arrivals) == 0 {
+		for _, n := range []int{1, 2, 4} {
+			m, err := arrival.Sessions(n, 0, arrival.DefaultSeed)
+			if err != nil {
+				return err
+			}
+			s.arrivals = append(s.arrivals, m)
+		}
+	}
+	if _, err := arrival.Sweep(s.arrivals...); err != nil {
+		return usageError{err.Error()}
+	}
+	return nil
+}
+
+// splitModels joins what the flag library split at commas: a model's own arguments
+// are separated by them too.
+func splitModels(parts []string) []string {
+	var out []string
+	for _, p := range parts {
+		if len(out) > 0 && !strings.Contains(p, ":") && strings.Contains(p, "=") {
+			out[len(out)-1] += "," + p
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// secrets reads the key and the headers' values from the environment.
+func (s *settings) secrets() error {
+	if s.APIKeyEnv != "" {
+		s.key = os.Getenv(s.APIKeyEnv)
+	}
+	s.headers = map[string]string{}
+	for header, variable := range s.Headers {
+		value, ok := os.LookupEnv(variable)
+		if !ok {
+			return usagef("header %.40q takes its value from the environment variable %.60q, which is not set", header, variable)
+		}
+		s.headers[header] = value
+	}
+	return nil
+}

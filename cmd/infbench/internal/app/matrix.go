@@ -1,0 +1,84 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"infbench/matrix"
+	"infbench/record"
+)
+
+func matrixCommand(c console) *cli.Command {
+	return &cli.Command{
+		Name:      "matrix",
+		Usage:     "what passed where: image by checkpoint",
+		ArgsUsage: "FILE…",
+		Description: `Reads record files and shows, for each image and checkpoint, what its latest run came to. Failures are rows like any other;
+what was not run says why. Numbers are not ranked here.
+
+Examples:
+   infbench matrix bench/runs/*.jsonl
+   infbench matrix --markdown bench/runs/*.jsonl > matrix.md`,
+		Flags:  append(outputFlags(), &cli.BoolFlag{Name: "markdown", Usage: "a Markdown table"}),
+		Before: onlyFiles,
+		Action: func(ctx *cli.Context) error {
+			files, err := expand(ctx.Args().Slice())
+			if err != nil {
+				return err
+			}
+			b := matrix.NewBuilder()
+			for _, path := range files {
+				if err := readInto(c, b, path); err != nil {
+					return err
+				}
+			}
+			m := b.Matrix()
+			switch {
+			case ctx.Bool("json"):
+				return m.JSON(c.out)
+			case ctx.Bool("markdown"):
+				return m.Markdown(c.out)
+			}
+			return m.Text(c.out)
+		},
+	}
+}
+
+// expand resolves patterns that the shell left alone; no argument means all recorded
+// runs.
+func expand(patterns []string) ([]string, error) {
+	if len(patterns) == 0 {
+		patterns = []string{filepath.Join("bench", "runs", "*.jsonl")}
+	}
+	var out []string
+	for _, p := range patterns {
+		found, err := filepath.Glob(p)
+		if err != nil {
+			return nil, usagef("%.80q is no pattern", p)
+		}
+		if len(found) == 0 {
+			return nil, usagef("no record file at %.120q; infbench run leaves one", p)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+func readInto(c console, b *matrix.Builder, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return usagef("record file: %v", err)
+	}
+	defer func() { _ = f.Close() }()
+	for run, err := range record.Read(f) {
+		if err != nil {
+			fmt.Fprintf(c.err, "infbench: %s: %v\n", path, err)
+			continue
+		}
+		b.Add(run)
+	}
+	return nil
+}

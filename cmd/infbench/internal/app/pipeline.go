@@ -1,0 +1,367 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"infbench/arrival"
+	"infbench/cmd/infbench/internal/render"
+	"infbench/gates"
+	"infbench/internal/tokens"
+	"infbench/record"
+	"infbench/stages"
+	"infbench/stages/correctness"
+	"infbench/stages/endpoint"
+	"infbench/stages/hardware"
+	"infbench/stages/performance"
+	"infbench/stages/smoke"
+	"infbench/stages/static"
+)
+
+// pipeline is one command's run: its stages, where it is recorded and how it is shown.
+type pipeline struct {
+	c       console
+	ctx     *cli.Context
+	command string
+	ses     *session
+	id      string
+	start   time.Time
+	record  bool
+	cache   string
+
+	store    *record.Store
+	sweep    *performance.Sweep
+	results  []stages.Result
+	required []string
+	problem  string
+}
+
+// stagesOf builds the stages with the given numbers.
+func (p *pipeline) stagesOf(numbers ...gates.Stage) ([]stages.Stage, error) {
+	var out []stages.Stage
+	for _, n := range numbers {
+		s, err := p.stage(n)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+		p.required = append(p.required, s.Checks()...)
+	}
+	return out, nil
+}
+
+func (p *pipeline) stage(n gates.Stage) (stages.Stage, error) {
+	switch n {
+	case gates.Static:
+		if !p.ses.hasCkpt {
+			return stages.Skipped("no checkpoint was given (--checkpoint PATH)", static.Checks())
+		}
+		return stages.Bind(p.ses.inventory, static.Checks())
+	case gates.Hardware:
+		return stages.Opened(p.openHardware, hardware.Checks())
+	case gates.Smoke:
+		return stages.Opened(p.ses.open, smoke.Checks())
+	case gates.Correctness:
+		return stages.Opened(p.ses.open, correctness.Checks())
+	default:
+		p.cache = performance.CacheIntent
+		return stages.Gated(p.measure, performance.Checks())
+	}
+}
+
+func (p *pipeline) openHardware(ctx context.Context) (hardware.Subject, error) {
+	s := hardware.Subject{Device: p.ses.set.Hardware.Device, Kernels: p.ses.set.Hardware.Kernels}
+	if p.ses.set.Target == "" {
+		return s, nil
+	}
+	var err error
+	s.Endpoint, err = p.ses.open(ctx)
+	return s, err
+}
+
+// measure proves that the record can be written, then measures.
+func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(stages.Event)) (*performance.Sweep, error) {
+	ep, err := p.ses.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.openStore(); err != nil {
+		return nil, err
+	}
+	model, err := arrival.Sweep(p.ses.set.arrivals...)
+	if err != nil {
+		return nil, err
+	}
+	c := p.ses.set.workload
+	if path := p.ses.set.Performance.Tokenizer; path != "" {
+		t, err := tokens.Load(path)
+		if err != nil {
+			return nil, fmt.Errorf("tokenizer: %w", err)
+		}
+		c.CountTokens, c.TokenizedBy = t.Count, t.Impl()+" "+t.Fingerprint()
+	}
+	p.sweep, err = performance.Measure(ctx, ep, proof, model, c, func(g performance.Progress) {
+		if g.Finished {
+			emit(stages.LevelFinished{Index: g.Index, Of: g.Of, Issued: g.Issued, Good: g.Good})
+			p.sweep = g.Sofar
+			p.draft()
+			return
+		}
+		emit(stages.LevelStarted{Index: g.Index, Of: g.Of, Arrival: g.Arrival, Expected: g.Expected})
+	})
+	return p.sweep, err
+}
+
+// openStore finds out whether the record can be written.
+func (p *pipeline) openStore() error {
+	if p.store != nil || !p.record {
+		return nil
+	}
+	path := p.ses.set.Out
+	if path == "" {
+		id, err := p.ses.identity(p.cache)
+		if err != nil {
+			return err
+		}
+		path = filepath.Join("bench", "runs", id.FileName())
+	}
+	var err error
+	p.store, err = record.Open(path, p.id)
+	return err
+}
+
+// run runs the plan, shows it and leaves its record.
+func (p *pipeline) run(numbers ...gates.Stage) error {
+	defer p.ses.close()
+	list, err := p.stagesOf(numbers...)
+	if err != nil {
+		return err
+	}
+	plan, err := stages.NewPlan(func() gates.Subject { return p.ses.subject(p.cache) }, p.ses.redactor.Text, list...)
+	if err != nil {
+		return err
+	}
+	p.id, p.start = record.NewRunID(time.Now()), time.Now()
+	p.record = p.record || p.ses.set.Out != ""
+	if err := p.probeStore(); err != nil {
+		return usageError{p.ses.redactor.Text(err.Error())}
+	}
+	emit, closeProgress := p.progress()
+	rep := plan.Run(p.ctx.Context, func(e stages.Event) {
+		emit(e)
+		if f, ok := e.(stages.StageFinished); ok {
+			p.results = append(p.results, f.Result)
+			p.draft()
+		}
+	})
+	closeProgress()
+	return p.finish(rep)
+}
+
+// probeStore tries the record file before anything is asked, as far as its name is
+// known by then.
+func (p *pipeline) probeStore() error {
+	if !p.record {
+		return nil
+	}
+	path := p.ses.set.Out
+	if path != "" {
+		return p.openStore()
+	}
+	probe, err := record.Open(filepath.Join("bench", "runs", "probe-"+p.id+".jsonl"), p.id)
+	if err != nil {
+		return fmt.Errorf("%w; name another place with --out", err)
+	}
+	return probe.Remove()
+}
+
+// progress returns the sink of events that fits stderr.
+func (p *pipeline) progress() (func(stages.Event), func()) {
+	switch {
+	case p.ses.set.quiet:
+		return func(stages.Event) {}, func() {}
+	case isTerminal(p.c.err):
+		t := render.NewTerminal(p.c.err, render.Style{Colour: coloured(p.ctx, p.c.err)})
+		return t.Emit, t.Close
+	}
+	return render.Plain(p.c.err), func() {}
+}
+
+// draft lays the run so far beside the record file: what a kill leaves behind.
+func (p *pipeline) draft() {
+	// Before the endpoint is opened the record has no name yet, and nothing to keep.
+	if !p.record || p.ses.set.Out == "" && p.ses.ep == (endpoint.Endpoint{}) || p.openStore() != nil {
+		return
+	}
+	rep := stages.Report{Started: p.start, Took: time.Since(p.start), Required: p.required, Results: p.results}
+	ran := map[gates.Stage]bool{}
+	for _, r := range p.results {
+		ran[r.Stage] = true
+	}
+	for _, id := range p.required {
+		if s, err := gates.StageOf(id); err == nil && !ran[s] {
+			ran[s] = true
+			rep.Results = append(rep.Results, stages.Result{Stage: s, NotRun: "the run was killed before its end"})
+		}
+	}
+	if r, _, err := p.compose(rep, record.Ending{Cause: "the run was killed before its end"}); err == nil {
+		_ = p.store.Draft(r)
+	}
+}
+
+// compose makes the record of a report, with numbers where there are any to keep.
+func (p *pipeline) compose(rep stages.Report, ending record.Ending) (record.Run, record.PerfRecord, error) {
+	id, err := p.ses.identity(p.cache)
+	if err != nil {
+		return record.Run{}, record.PerfRecord{}, err
+	}
+	ledger, err := rep.Ledger(id.Subject())
+	if err != nil {
+		return record.Run{}, record.PerfRecord{}, err
+	}
+	run, err := record.NewRun(record.RunParts{
+		ID: p.id, Started: rep.Started, Took: rep.Took, Command: p.command, Harness: harness(), Identity: id, Ledger: ledger, Ending: ending, Exit: rep.Exit(),
+	})
+	if err != nil || p.sweep == nil || changedServer(rep) {
+		return run, record.PerfRecord{}, err
+	}
+	m, err := p.sweep.Measurements()
+	if err != nil {
+		return run, record.PerfRecord{}, nil
+	}
+	perf, err := performanceOf(id, ledger, m)
+	if err != nil {
+		return run, record.PerfRecord{}, err
+	}
+	withNumbers, err := run.With(perf)
+	return withNumbers, perf, err
+}
+
+func performanceOf(id record.Identity, ledger gates.Ledger, m record.Measurements) (record.PerfRecord, error) {
+	proof, err := ledger.Gates()
+	if err != nil {
+		return record.PerfRecord{}, err
+	}
+	model, err := m.Arrival()
+	if err != nil {
+		return record.PerfRecord{}, err
+	}
+	return record.NewPerfRecord(id, proof, model, m)
+}
+
+// changedServer reports whether the server was seen to be another one after the
+// measurement: its numbers are then about nothing.
+func changedServer(rep stages.Report) bool {
+	for _, r := range rep.Results {
+		for _, v := range r.Verdicts {
+			if v.Check() == performance.SameServerCheck && v.Status() == gates.Failed {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// finish records and shows what came of the run.
+func (p *pipeline) finish(rep stages.Report) error {
+	run, perf, err := p.compose(rep, p.ending(rep))
+	where := ""
+	if p.record {
+		switch {
+		case err != nil:
+			p.problem = "no record: " + err.Error()
+		default:
+			where, p.problem = p.keep(run)
+		}
+	}
+	exit := rep.Exit()
+	if p.problem != "" {
+		exit = max(exit, stages.ExitFailed)
+		p.problem = p.ses.redactor.Text(p.problem)
+		fmt.Fprintf(p.c.err, "infbench: %s\n", p.problem)
+	}
+	if p.ses.set.json {
+		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), rep, where, perf); err != nil {
+			return err
+		}
+		return exitOf(exit)
+	}
+	return p.show(rep, perf, exit, where)
+}
+
+func (p *pipeline) ending(rep stages.Report) record.Ending {
+	switch {
+	case rep.Interrupted:
+		return record.Ending{Cause: "interrupted"}
+	case p.sweep != nil && p.sweep.Stopped() != "":
+		return record.Ending{Cause: p.ses.redactor.Text(p.sweep.Stopped())}
+	}
+	return record.Ending{Complete: true}
+}
+
+// keep appends the run. Where the file cannot take it any more, the line goes to
+// stderr: what was measured is not lost.
+func (p *pipeline) keep(run record.Run) (where, problem string) {
+	err := p.openStore()
+	if err == nil {
+		if err = p.store.Append(run); err == nil {
+			return p.store.Path() + "#" + p.id, ""
+		}
+	}
+	if line, lineErr := run.MarshalJSON(); lineErr == nil {
+		fmt.Fprintf(p.c.err, "%s\n", line)
+	}
+	return "", "the record could not be written: " + err.Error() + "; it stands on stderr, save it to a file of its own"
+}
+
+func (p *pipeline) show(rep stages.Report, perf record.PerfRecord, exit int, where string) error {
+	style := render.Style{Colour: coloured(p.ctx, p.c.out), Quiet: p.ses.set.quiet, All: p.ctx.Bool("all")}
+	head(p.c.out, p.command, p.ses.subject(p.cache))
+	render.Verdicts(p.c.out, style, rep, claim)
+	if !perf.IsZero() {
+		if err := render.Performance(p.c.out, style, perf); err != nil {
+			return err
+		}
+	}
+	render.Exit(p.c.out, style, exit, where)
+	return exitOf(exit)
+}
+
+func head(w io.Writer, command string, s gates.Subject) {
+	if s.IsZero() {
+		fmt.Fprintf(w, "infbench %s\n", command)
+		return
+	}
+	fmt.Fprintf(w, "infbench %s · %s\n", command, s)
+}
+
+func exitOf(code int) error {
+	if code == stages.ExitHealthy {
+		return nil
+	}
+	return exitError{code}
+}
+
+// allInfos returns the documentation of every check of every stage.
+func allInfos() []gates.Info {
+	var out []gates.Info
+	for _, list := range [][]gates.Info{static.Infos(), hardware.Infos(), smoke.Infos(), correctness.Infos(), performance.Infos()} {
+		out = append(out, list...)
+	}
+	return out
+}
+
+// claim returns the claim of a check, for a failed verdict.
+func claim(id string) string {
+	for _, i := range allInfos() {
+		if i.ID == id {
+			return i.Title
+		}
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package app
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"infbench/gates"
+)
+
+func runCommand(c console) *cli.Command {
+	return &cli.Command{
+		Name:  "run",
+		Usage: "stages 0 to 4, one record",
+		Description: `Takes an endpoint through all five stages, cheapest first. The first failure ends the run; the record holds the
+verdicts either way, and numbers only when the gates passed.
+
+Examples:
+   infbench run --target http://127.0.0.1:8000 --checkpoint ./model --device "sm_90 x1"
+   infbench run -c suite.toml --json
+   infbench run --target http://127.0.0.1:8000 --arrival sessions:n=1 --arrival poisson:rate=2 --per-level 30s`,
+		Flags: join(commonFlags(), targetFlags(), hardwareFlags(), performanceFlags(), []cli.Flag{checkpointFlag()}),
+		Action: func(ctx *cli.Context) error {
+			return pipe(c, ctx, "run", true, true, gates.Static, gates.Hardware, gates.Smoke, gates.Correctness, gates.Performance)
+		},
+	}
+}
+
+// pipe runs a plan of the given stages. recorded says whether a record is left even
+// without --out.
+func pipe(c console, ctx *cli.Context, command string, wantTarget, recorded bool, numbers ...gates.Stage) error {
+	s, err := settingsOf(ctx)
+	if err != nil {
+		return err
+	}
+	if s.Target == "" && wantTarget {
+		return usagef("no target; give --target URL, such as --target http://127.0.0.1:8000")
+	}
+	return pipeWith(c, ctx, command, s, recorded, numbers...)
+}
+
+// pipeWith is pipe with settings that were read already.
+func pipeWith(c console, ctx *cli.Context, command string, s settings, recorded bool, numbers ...gates.Stage) error {
+	ses, err := newSession(s)
+	if err != nil {
+		return err
+	}
+	if err := ses.openCheckpoint(); err != nil {
+		return err
+	}
+	p := &pipeline{c: c, ctx: ctx, command: command, ses: ses, record: recorded}
+	return p.run(numbers...)
+}
+
+func join(lists ...[]cli.Flag) []cli.Flag {
+	var out []cli.Flag
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}

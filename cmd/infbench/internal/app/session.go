@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"infbench/gates"
+	"infbench/record"
+	"infbench/stages/checkpoint"
+	"infbench/stages/endpoint"
+)
+
+// session is what one run is about: a target that is opened when the first stage
+// needs it, a checkpoint, and the identity that comes of both.
+type session struct {
+	set       settings
+	target    endpoint.Target
+	redactor  *record.Redactor
+	inventory checkpoint.Inventory
+	hasCkpt   bool
+	inFlight  int
+
+	once sync.Once
+	ep   endpoint.Endpoint
+	err  error
+}
+
+// newSession checks everything that can be checked without asking the server.
+func newSession(s settings) (*session, error) {
+	out := &session{set: s, inFlight: 1}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	out.redactor = record.LoadRedactor(filepath.Join(dir, "infbench"))
+	out.redactor.Hide("API key", s.key)
+	for name, value := range s.headers {
+		out.redactor.Hide("header "+name, value)
+	}
+	for _, m := range s.arrivals {
+		out.inFlight = max(out.inFlight, m.Sessions())
+	}
+	if s.Target != "" {
+		out.target, err = endpoint.ParseTarget(s.Target, endpoint.TargetOptions{Key: s.key, Headers: s.headers, HostLabel: out.redactor.Host})
+		if err != nil {
+			return nil, usageError{err.Error()}
+		}
+		out.redactor.HideHost(out.target.Host())
+	}
+	return out, nil
+}
+
+// openCheckpoint reads the checkpoint's small files and headers.
+func (s *session) openCheckpoint() error {
+	if s.set.Checkpoint == "" {
+		return nil
+	}
+	inv, err := checkpoint.Open(s.set.Checkpoint)
+	if err != nil {
+		return usageError{err.Error()}
+	}
+	s.inventory, s.hasCkpt = inv, true
+	return nil
+}
+
+// open opens the endpoint once; every stage gets the same one.
+func (s *session) open(ctx context.Context) (endpoint.Endpoint, error) {
+	s.once.Do(func() {
+		var seed [8]byte
+		_, _ = rand.Read(seed[:])
+		limits := endpoint.DefaultLimits().Within(s.set.Timeout)
+		s.ep, s.err = endpoint.Open(ctx, s.target, endpoint.Options{
+			Model: s.set.Model, Limits: limits, InFlight: s.inFlight, Seed: binary.LittleEndian.Uint64(seed[:]),
+		})
+	})
+	return s.ep, s.err
+}
+
+func (s *session) close() {
+	if s.ep != (endpoint.Endpoint{}) {
+		s.ep.Close()
+	}
+}
+
+// identity returns who was examined, as far as it is known by now.
+func (s *session) identity(cache string) (record.Identity, error) {
+	unasked := "the endpoint was not opened"
+	p := record.IdentityParts{
+		Engine: record.Unknown(unasked), Build: record.Unknown(unasked), Config: record.Unknown(unasked), Process: record.Unknown(unasked),
+		Image: record.Unknown("a server cannot tell its image; state it with --image"), Checkpoint: record.Unknown("no checkpoint was given"),
+		Accelerator: record.Unknown("the engine does not tell; state it with --device"), Cache: record.Unknown("nothing was measured"),
+	}
+	if cache != "" {
+		p.Cache = record.Known(cache)
+	}
+	if s.target.String() != "nowhere" {
+		p.Endpoint = s.target.String()
+	}
+	if s.hasCkpt {
+		p.Checkpoint = record.Known(s.inventory.Name() + " " + short(s.inventory.Fingerprint()))
+	}
+	if s.ep != (endpoint.Endpoint{}) {
+		s.describe(&p)
+	}
+	if v := s.set.Identity.Image; v != "" {
+		p.Image = record.Known(v)
+	}
+	if v := s.set.Identity.Checkpoint; v != "" {
+		p.Checkpoint = record.Known(v)
+	}
+	if v := s.set.Hardware.Device; v != "" {
+		p.Accelerator = record.Known(v)
+	}
+	return record.NewIdentity(p)
+}
+
+// describe fills in what the server told of itself.
+func (s *session) describe(p *record.IdentityParts) {
+	b := s.ep.Build()
+	told := func(v, missing string) record.Part {
+		if v == "" {
+			return record.Unknown(missing)
+		}
+		return record.Known(s.redactor.Text(v))
+	}
+	p.Engine = record.Known(s.ep.Engine().Name())
+	p.Build = told(b.Version, "the engine does not tell its version")
+	p.Config = told(b.Config, "the engine does not tell its configuration")
+	p.Process = told(b.Process, "the engine does not tell when it started")
+	p.Model = s.redactor.Text(modelName(s.ep.Model()))
+	if b.Device != "" {
+		p.Accelerator = told(b.Device, "")
+	}
+	if b.Image != "" {
+		p.Image = told(b.Image, "")
+	}
+	if !s.hasCkpt && b.Checkpoint != "" {
+		p.Checkpoint = told(b.Checkpoint+" (as the engine names it)", "")
+	}
+}
+
+// modelName keeps the last element of a model that is served under its local path.
+func modelName(m string) string {
+	if strings.HasPrefix(m, "/") || strings.HasPrefix(m, "~") || len(m) > 2 && m[1] == ':' && m[2] == '\\' {
+		return filepath.Base(strings.ReplaceAll(m, `\`, "/"))
+	}
+	return m
+}
+
+func short(fingerprint string) string {
+	fingerprint = strings.TrimPrefix(fingerprint, "sha256:")
+	if len(fingerprint) > 12 {
+		fingerprint = fingerprint[:12]
+	}
+	return fingerprint
+}
+
+// subject returns what the verdicts are about.
+func (s *session) subject(cache string) gates.Subject {
+	id, err := s.identity(cache)
+	if err != nil {
+		return gates.Subject{}
+	}
+	return id.Subject()
+}

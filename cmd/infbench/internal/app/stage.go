@@ -1,0 +1,100 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"infbench/gates"
+)
+
+// stageTexts are the usage lines and examples of the stage commands.
+var stageTexts = [...]struct{ usage, more string }{
+	{
+		"judge a checkpoint by its small files and headers",
+		`Says whether the checkpoint holds what its quantisation and architecture require, before the weights are served: loaders fill
+missing scales silently, and the endpoint then speaks garbage at full speed.
+
+Examples:
+   infbench stage0 --checkpoint ./model
+   infbench stage0 --checkpoint ./model/model.safetensors.index.json     before any weight has landed`,
+	},
+	{
+		"which engine and device, and does it generate at all",
+		`Examples:
+   infbench stage1 --target http://127.0.0.1:8000
+   infbench stage1 --kernels ./site-packages/vllm --device sm_90          without a server`,
+	},
+	{
+		"does the server say the right thing on every channel; the restart hook",
+		`Asks a handful of questions with known answers, streamed and plain, with tools, with logprobs, up to the token limit. Seconds.
+
+Examples:
+   infbench stage2 --target http://127.0.0.1:8000
+   infbench stage2 --target http://127.0.0.1:8000 --json --quiet          in a hook: act on the exit code`,
+	},
+	{
+		"is it right at length, in company, on a warm cache (runs stage 2 first)",
+		`Examples:
+   infbench stage3 --target http://127.0.0.1:8000`,
+	},
+	{
+		"how fast, under which arrivals (runs stages 1 to 3 first, 0 too with a checkpoint)",
+		`Examples:
+   infbench stage4 --target http://127.0.0.1:8000 --arrival sessions:n=1 --arrival sessions:n=8
+   infbench stage4 --target http://127.0.0.1:8000 --arrival poisson:rate=2 --per-level 60s`,
+	},
+}
+
+func stageCommand(c console, n int) *cli.Command {
+	text := stageTexts[n]
+	name := fmt.Sprintf("stage%d", n)
+	cmd := &cli.Command{Name: name, Usage: text.usage, Description: text.more, Flags: commonFlags()}
+	switch n {
+	case 0:
+		cmd.Flags = append(cmd.Flags, checkpointFlag())
+	case 1:
+		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags())
+	case 2, 3:
+		cmd.Flags = join(cmd.Flags, targetFlags())
+	case 4:
+		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags(), performanceFlags(), []cli.Flag{checkpointFlag()})
+	}
+	cmd.Action = func(ctx *cli.Context) error {
+		switch n {
+		case 0:
+			s, err := settingsOf(ctx)
+			if err != nil {
+				return err
+			}
+			if s.Checkpoint == "" {
+				return usagef("no checkpoint; give --checkpoint PATH: a folder, an index file alone, or a .safetensors file")
+			}
+			s.Target = ""
+			return pipeWith(c, ctx, name, s, false, gates.Static)
+		case 1:
+			s, err := settingsOf(ctx)
+			if err != nil {
+				return err
+			}
+			if s.Target == "" && len(s.Hardware.Kernels) == 0 {
+				return usagef("nothing to look at; give --target URL, --kernels PATH, or both")
+			}
+			return pipeWith(c, ctx, name, s, false, gates.Hardware)
+		case 2:
+			return pipe(c, ctx, name, true, false, gates.Smoke)
+		case 3:
+			return pipe(c, ctx, name, true, false, gates.Smoke, gates.Correctness)
+		}
+		s, err := settingsOf(ctx)
+		if err != nil {
+			return err
+		}
+		numbers := []gates.Stage{gates.Hardware, gates.Smoke, gates.Correctness, gates.Performance}
+		if s.Checkpoint != "" {
+			numbers = append([]gates.Stage{gates.Static}, numbers...)
+		}
+		return pipe(c, ctx, name, true, true, numbers...)
+	}
+	return cmd
+}

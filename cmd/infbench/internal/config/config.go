@@ -1,0 +1,201 @@
+// Package config reads the configuration file. The one rule: what is not understood
+// is an error that names the nearest thing that is; nothing is filled in silently.
+package config
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"infbench/arrival"
+)
+
+// Config is a parsed configuration file. The zero Config is an empty file.
+type Config struct {
+	Target     string
+	Model      string
+	Checkpoint string
+	APIKeyEnv  string
+	Timeout    time.Duration
+	Out        string
+	// Headers maps a header's name to the environment variable that holds its value.
+	Headers     map[string]string
+	Identity    Identity
+	Hardware    Hardware
+	Performance Performance
+}
+
+// Identity states what the server does not tell.
+type Identity struct{ Image, Accelerator, Checkpoint string }
+
+// Hardware says what stage 1 looks at.
+type Hardware struct {
+	Device  string
+	Kernels []string
+}
+
+// Performance says what stage 4 sends. Zero fields take the defaults.
+type Performance struct {
+	Arrival                              []arrival.ArrivalModel
+	PerLevel                             time.Duration
+	Requests, PromptTokens, OutputTokens int
+	Tokenizer                            string
+}
+
+// file is the form of the file; durations and models are text there.
+type file struct {
+	Target     string            `toml:"target"`
+	Model      string            `toml:"model"`
+	Checkpoint string            `toml:"checkpoint"`
+	APIKeyEnv  string            `toml:"api_key_env"`
+	Timeout    string            `toml:"timeout"`
+	Out        string            `toml:"out"`
+	Headers    map[string]string `toml:"headers"`
+	Identity   struct {
+		Image       string `toml:"image"`
+		Accelerator string `toml:"accelerator"`
+		Checkpoint  string `toml:"checkpoint"`
+	} `toml:"identity"`
+	Hardware struct {
+		Device  string   `toml:"device"`
+		Kernels []string `toml:"kernels"`
+	} `toml:"hardware"`
+	Performance struct {
+		Arrival      []string `toml:"arrival"`
+		PerLevel     string   `toml:"per_level"`
+		Requests     int      `toml:"requests"`
+		PromptTokens int      `toml:"prompt_tokens"`
+		OutputTokens int      `toml:"output_tokens"`
+		Tokenizer    string   `toml:"tokenizer"`
+	} `toml:"performance"`
+}
+
+// maxFile bounds a configuration file.
+const maxFile = 1 << 20
+
+// Load reads a file.
+func Load(path string) (Config, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return Config{}, fmt.Errorf("configuration file: %w", err)
+	case info.IsDir():
+		return Config{}, fmt.Errorf("configuration file %s is a folder", path)
+	case info.Size() > maxFile:
+		return Config{}, fmt.Errorf("configuration file %s is larger than any", path)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("configuration file: %w", err)
+	}
+	c, err := Parse(string(b))
+	if err != nil {
+		return Config{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Parse reads the text of a file. Unknown keys are errors that name the nearest
+// known one; all of them are told at once.
+func Parse(text string) (Config, error) {
+	var f file
+	md, err := toml.Decode(text, &f)
+	if err != nil {
+		return Config{}, fmt.Errorf("not valid TOML: %s", strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	var unknown []string
+	for _, key := range md.Undecoded() {
+		unknown = append(unknown, fmt.Sprintf("unknown key %q%s", key.String(), nearest(key.String())))
+	}
+	if unknown != nil {
+		return Config{}, fmt.Errorf("%s", strings.Join(unknown, "; "))
+	}
+	c := Config{
+		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Headers: f.Headers,
+		Identity: Identity{f.Identity.Image, f.Identity.Accelerator, f.Identity.Checkpoint},
+		Hardware: Hardware{f.Hardware.Device, f.Hardware.Kernels},
+		Performance: Performance{
+			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer,
+		},
+	}
+	for _, d := range []struct {
+		key, text string
+		to        *time.Duration
+	}{{"timeout", f.Timeout, &c.Timeout}, {"performance.per_level", f.Performance.PerLevel, &c.Performance.PerLevel}} {
+		if d.text == "" {
+			continue
+		}
+		v, err := time.ParseDuration(d.text)
+		if err != nil || v <= 0 {
+			return Config{}, fmt.Errorf("%s = %q is no duration such as \"2m\" or \"500ms\"", d.key, d.text)
+		}
+		*d.to = v
+	}
+	for _, text := range f.Performance.Arrival {
+		m, err := arrival.Parse(text)
+		if err != nil {
+			return Config{}, fmt.Errorf("performance.arrival: %w", err)
+		}
+		c.Performance.Arrival = append(c.Performance.Arrival, m)
+	}
+	for _, n := range []struct {
+		key   string
+		value int
+	}{{"requests", c.Performance.Requests}, {"prompt_tokens", c.Performance.PromptTokens}, {"output_tokens", c.Performance.OutputTokens}} {
+		if n.value < 0 {
+			return Config{}, fmt.Errorf("performance.%s = %d is negative", n.key, n.value)
+		}
+	}
+	return c, nil
+}
+
+// known lists every key of a file.
+var known = []string{
+	"target", "model", "checkpoint", "api_key_env", "timeout", "out", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
+	"hardware.device", "hardware.kernels", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
+	"performance.output_tokens", "performance.tokenizer",
+}
+
+// nearest suggests the known key that an unknown one was probably meant to be.
+func nearest(key string) string {
+	best, at := "", len(key)/2+2
+	for _, k := range known {
+		if d := distance(key, k); d < at {
+			best, at = k, d
+		}
+		// A key in the wrong table is nearer than a name alone suggests.
+		if _, name, ok := strings.Cut(k, "."); ok && (key == name || strings.HasSuffix(key, "."+name)) {
+			return fmt.Sprintf(" (did you mean %q?)", k)
+		}
+	}
+	if best == "" {
+		return "; known: " + strings.Join(known, ", ")
+	}
+	return fmt.Sprintf(" (did you mean %q?)", best)
+}
+
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diag, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diag+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// Keys returns every key that a file may hold, sorted.
+func Keys() []string { return slices.Sorted(slices.Values(known)) }

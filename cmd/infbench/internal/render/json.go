@@ -1,0 +1,65 @@
+package render
+
+import (
+	"encoding/json"
+	"io"
+
+	"infbench/gates"
+	"infbench/record"
+	"infbench/stages"
+)
+
+type reportWire struct {
+	Schema  string             `json:"schema"`
+	Command string             `json:"command"`
+	Exit    int                `json:"exit"`
+	Error   string             `json:"error,omitempty"`
+	Subject *gates.Subject     `json:"subject"`
+	Stages  []stageWire        `json:"stages"`
+	Record  string             `json:"record,omitempty"`
+	Perf    *record.PerfRecord `json:"performance,omitempty"`
+}
+
+type stageWire struct {
+	Stage    int             `json:"stage"`
+	Name     string          `json:"name"`
+	Status   string          `json:"status"`
+	Why      string          `json:"why,omitempty"`
+	TookMS   int64           `json:"took_ms"`
+	Verdicts []gates.Verdict `json:"verdicts"`
+}
+
+const reportSchema = "infbench.report/v1"
+
+// JSON writes one document about a run. subject may be the zero Subject, when none
+// was learnt; perf may be empty. problem is an error that is no verdict, such as a
+// record that could not be written.
+func JSON(w io.Writer, command string, exit int, problem string, subject gates.Subject, rep stages.Report, where string, perf record.PerfRecord) error {
+	out := reportWire{Schema: reportSchema, Command: command, Exit: exit, Error: problem, Stages: []stageWire{}, Record: where}
+	if !subject.IsZero() {
+		out.Subject = &subject
+	}
+	if !perf.IsZero() {
+		out.Perf = &perf
+	}
+	for _, r := range rep.Results {
+		s := stageWire{Stage: r.Stage.Number(), Name: r.Stage.String(), TookMS: r.Took.Milliseconds(), Verdicts: append([]gates.Verdict{}, r.Verdicts...)}
+		if s.Status, s.Why = r.Status.String(), r.NotRun; r.NotRun != "" {
+			s.Status = "not_run"
+		}
+		out.Stages = append(out.Stages, s)
+	}
+	return write(w, out)
+}
+
+// JSONError writes the document of a command that examined nothing.
+func JSONError(w io.Writer, command string, exit int, problem string) error {
+	return write(w, reportWire{Schema: reportSchema, Command: command, Exit: exit, Error: problem, Stages: []stageWire{}})
+}
+
+func write(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

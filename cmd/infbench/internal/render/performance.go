@@ -1,0 +1,97 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"infbench/gates"
+	"infbench/record"
+)
+
+// Performance writes the numbers of a record with what makes them numbers. It
+// refuses an empty record with an [*record.UngatedResultError].
+func Performance(w io.Writer, s Style, p record.PerfRecord) error {
+	if p.IsZero() {
+		return &record.UngatedResultError{Reason: "there is no gated record to report"}
+	}
+	wl := p.Workload()
+	forced := "free"
+	if wl.ForcedLength {
+		forced = "forced"
+	}
+	fmt.Fprintf(w, "\n%s  %s\n", s.paint(bold, "measured"), p.Identity().Subject())
+	fmt.Fprintf(w, "  prompts %d tokens %s, output %d tokens (%s), tokens counted by %s, at temperature 0\n", wl.PromptTokens, wl.CacheIntent, wl.OutputTokens, forced, wl.TokenSource)
+	t := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "  arrivals\tin flight\tgood/issued\tTTFT p50\tTTFT p95\tTPOT p50\tE2E p50\tdecode/stream\t@ depth\temitted")
+	for _, l := range p.Levels() {
+		f := l.Figures
+		depth := "—"
+		if _, ok := f.Decode.PerSecond(); ok {
+			depth = fmt.Sprint(f.Decode.DepthTokens)
+		}
+		fmt.Fprintf(t, "  %s\t%.1f (peak %d)\t%d/%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Arrival, f.InFlightMean, f.InFlightPeak, f.Good, f.Issued-f.Warmup,
+			duration(f.TTFT.P50()), duration(f.TTFT.P95()), duration(f.TPOT.P50()), duration(f.E2E.P50()), rate(f.Decode.Rate), depth, rate(f.Emitted))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	prefill(w, p)
+	withheld(w, p)
+	for i, c := range p.Caveats() {
+		if i == 0 {
+			fmt.Fprintf(w, "  %s\n", s.paint(bold, "to be read with"))
+		}
+		fmt.Fprintf(w, "    · %s\n", c)
+	}
+	return nil
+}
+
+// duration shows an estimate; a dash where it is withheld, with the reason below.
+func duration(e record.Estimate) string {
+	v, ok := e.Value()
+	if !ok {
+		return "—"
+	}
+	if v >= time.Second {
+		return v.Round(10 * time.Millisecond).String()
+	}
+	return fmt.Sprintf("%.1fms", float64(v)/float64(time.Millisecond))
+}
+
+func rate(r record.Rate) string {
+	if v, ok := r.PerSecond(); ok {
+		return fmt.Sprintf("%.1f tok/s", v)
+	}
+	return "—"
+}
+
+func prefill(w io.Writer, p record.PerfRecord) {
+	for _, l := range p.Levels() {
+		_, nominal := l.Figures.PrefillNominal.PerSecond()
+		if !nominal {
+			continue
+		}
+		fmt.Fprintf(w, "  prefill, serial (queue inside, if any): nominal %s, computed %s\n", l.Figures.PrefillNominal, l.Figures.PrefillComputed)
+		return
+	}
+}
+
+// withheld says once why a column holds dashes.
+func withheld(w io.Writer, p record.PerfRecord) {
+	said := map[string]bool{}
+	say := func(what, why string) {
+		if why != "" && !said[what+why] {
+			said[what+why] = true
+			fmt.Fprintf(w, "  — %s: %s\n", what, gates.Printable(why, 200))
+		}
+	}
+	for _, l := range p.Levels() {
+		f := l.Figures
+		say("TTFT p95", f.TTFT.P95().Withheld())
+		say("TPOT", f.TPOT.P50().Withheld())
+		say("decode", f.Decode.Withheld())
+		say("emitted", f.Emitted.Withheld())
+	}
+}

@@ -1,0 +1,196 @@
+// Package render turns events, reports and records into words. It computes nothing,
+// never runs on a goroutine that measures, and refuses to show a number without its
+// gates: what it prints of a performance is read from a [record.PerfRecord] only.
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"infbench/gates"
+	"infbench/stages"
+)
+
+// Style says how words are marked.
+type Style struct {
+	// Colour says that escape codes may be used.
+	Colour bool
+	// Quiet leaves out what passed.
+	Quiet bool
+	// All lists every check; without it a stage of many shows only what did not pass.
+	All bool
+}
+
+// many is the number of checks above which a stage shows its passes as one number.
+const many = 12
+
+const (
+	red, yellow, green, dim, bold, reset = "\x1b[31m", "\x1b[33m", "\x1b[32m", "\x1b[2m", "\x1b[1m", "\x1b[0m"
+)
+
+func (s Style) paint(code, text string) string {
+	if !s.Colour {
+		return text
+	}
+	return code + text + reset
+}
+
+// words are the outcomes as a reader sees them, of equal width.
+var words = map[gates.Status]string{
+	gates.Passed: "pass", gates.Warned: "WARN", gates.Skipped: "skip", gates.NotApplicable: "n/a ", gates.Failed: "FAIL",
+}
+
+func (s Style) status(st gates.Status) string {
+	colour := map[gates.Status]string{gates.Passed: green, gates.Warned: yellow, gates.Skipped: yellow, gates.NotApplicable: dim, gates.Failed: red}[st]
+	return s.paint(colour, words[st])
+}
+
+func round(d time.Duration) time.Duration {
+	switch {
+	case d >= 10*time.Second:
+		return d.Round(time.Second)
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Microsecond)
+}
+
+// Verdicts writes what came of the stages: a line a check, and under what is not
+// passed the evidence, the likely causes and what to run next. Checks of a stage that
+// say the same are one line.
+func Verdicts(w io.Writer, s Style, rep stages.Report, claims func(id string) string) {
+	for _, res := range rep.Results {
+		head := fmt.Sprintf("stage %d %s", res.Stage, res.Stage)
+		if res.NotRun != "" {
+			fmt.Fprintf(w, "%s  %s\n", s.paint(bold, fmt.Sprintf("%-22s", head)), s.paint(yellow, "not run: "+res.NotRun))
+			continue
+		}
+		fmt.Fprintf(w, "%s  %s  %s in %v\n", s.paint(bold, fmt.Sprintf("%-22s", head)), s.status(res.Status), plural(len(res.Verdicts), "check"), round(res.Took))
+		inner := s
+		if len(res.Verdicts) > many && !s.All {
+			inner.Quiet = true
+			if !s.Quiet {
+				fmt.Fprintf(w, "  %s\n", counts(res.Verdicts))
+			}
+		}
+		for _, group := range alike(res.Verdicts) {
+			verdict(w, inner, group, claims)
+		}
+	}
+}
+
+// counts says how many checks passed and how many did not apply.
+func counts(verdicts []gates.Verdict) string {
+	n := map[gates.Status]int{}
+	for _, v := range verdicts {
+		n[v.Status()]++
+	}
+	return fmt.Sprintf("%d passed, %d not applicable (--all lists them)", n[gates.Passed], n[gates.NotApplicable])
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// alike groups neighbouring verdicts with one outcome and one summary.
+func alike(verdicts []gates.Verdict) [][]gates.Verdict {
+	var out [][]gates.Verdict
+	for _, v := range verdicts {
+		if n := len(out); n > 0 && out[n-1][0].Status() == v.Status() && out[n-1][0].Summary() == v.Summary() && v.Status() != gates.Passed {
+			out[n-1] = append(out[n-1], v)
+			continue
+		}
+		out = append(out, []gates.Verdict{v})
+	}
+	return out
+}
+
+func verdict(w io.Writer, s Style, group []gates.Verdict, claims func(id string) string) {
+	v := group[0]
+	quietly := v.Status() == gates.Passed || v.Status() == gates.NotApplicable
+	if quietly && s.Quiet {
+		return
+	}
+	name := v.Check()
+	if len(group) > 1 {
+		name = fmt.Sprintf("%s and %d more", name, len(group)-1)
+	}
+	fmt.Fprintf(w, "  %s  %-32s %s\n", s.status(v.Status()), name, v.Summary())
+	if quietly {
+		return
+	}
+	list := func(label string, lines []string) {
+		for i, l := range lines {
+			if i > 0 {
+				label = ""
+			}
+			fmt.Fprintf(w, "        %s %s\n", s.paint(dim, fmt.Sprintf("%-7s", label)), l)
+		}
+	}
+	if v.Status() == gates.Failed && len(group) == 1 {
+		if c := claims(v.Check()); c != "" {
+			list("claim", []string{c})
+		}
+	}
+	if v.Status() == gates.Skipped {
+		list("saw", v.Evidence())
+		list("next", v.Next())
+		return
+	}
+	list("saw", v.Evidence())
+	list("likely", v.Causes())
+	next := v.Next()
+	if len(next) > 0 {
+		next = append(next, "infbench explain "+v.Check())
+	}
+	list("next", next)
+}
+
+var exits = map[int]string{
+	stages.ExitHealthy: "healthy", stages.ExitWarnings: "warnings only", stages.ExitFailed: "hard failure", stages.ExitInterrupted: "interrupted",
+}
+
+// Exit writes the last line: the exit code in words, and where the record is.
+func Exit(w io.Writer, s Style, code int, record string) {
+	colour := map[int]string{stages.ExitHealthy: green, stages.ExitWarnings: yellow}[code]
+	if colour == "" {
+		colour = red
+	}
+	fmt.Fprintf(w, "%s\n", s.paint(colour, fmt.Sprintf("exit %d: %s", code, exits[code])))
+	if record != "" {
+		fmt.Fprintf(w, "record  %s\n", record)
+	}
+}
+
+// Plain returns a sink of events that writes plain lines, for a log: one when a stage
+// begins, one for each check that is not passed, one for each level.
+func Plain(w io.Writer) func(stages.Event) {
+	return func(e stages.Event) {
+		switch e := e.(type) {
+		case stages.StageStarted:
+			fmt.Fprintf(w, "stage %d %s: %s, about %v\n", e.Stage, e.Stage, plural(e.Checks, "check"), round(e.Cost))
+		case stages.CheckStarted:
+		case stages.CheckFinished:
+			if st := e.Verdict.Status(); st == gates.Failed || st == gates.Warned {
+				fmt.Fprintf(w, "%s %s: %s\n", strings.TrimSpace(words[st]), e.Verdict.Check(), e.Verdict.Summary())
+			}
+		case stages.StageFinished:
+			fmt.Fprintf(w, "stage %d %s: %s in %v\n", e.Result.Stage, e.Result.Stage, strings.TrimSpace(words[e.Result.Status]), round(e.Result.Took))
+		case stages.StageNotRun:
+			fmt.Fprintf(w, "stage %d %s: not run: %s\n", e.NotRun.Stage, e.NotRun.Stage, e.NotRun.Why)
+		case stages.LevelStarted:
+			fmt.Fprintf(w, "level %d of %d: %s, about %v\n", e.Index+1, e.Of, e.Arrival, round(e.Expected))
+		case stages.LevelFinished:
+			fmt.Fprintf(w, "level %d of %d: %d of %d requests good\n", e.Index+1, e.Of, e.Good, e.Issued)
+		case stages.Interrupted:
+			fmt.Fprintln(w, "interrupted: what was measured is kept")
+		}
+	}
+}

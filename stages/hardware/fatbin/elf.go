@@ -1,0 +1,172 @@
+package fatbin
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The section headers are read here and not by debug/elf.NewFile: that one loads the
+// table of names whole, decompresses it if told to, and is documented as not made for
+// hostile files.
+
+// ErrNotELF says that a file is no ELF file at all.
+var ErrNotELF = errors.New("not an ELF file")
+
+const (
+	ehdrSize, shdrSize = 64, 64      // of a 64-bit ELF
+	maxSections        = 1 << 16     // an ordinary library has 40
+	maxName            = len(relocs) // the longest name that is looked for
+)
+
+// span is a part of the file.
+type span struct{ off, end int64 }
+
+// section is one that may hold fat binaries.
+type section struct {
+	name string
+	span
+}
+
+// sections returns the sections with one of the names. CUDA exists on 64-bit
+// little-endian hosts only, so that an ELF file of any other kind has none.
+func sections(r io.ReaderAt, size int64, names ...string) ([]section, error) {
+	var h [ehdrSize]byte
+	switch n, err := r.ReadAt(h[:], 0); {
+	case n < 4 && (err == nil || errors.Is(err, io.EOF)), n >= 4 && string(h[:4]) != elf.ELFMAG:
+		return nil, ErrNotELF
+	case n > elf.EI_DATA && (elf.Class(h[elf.EI_CLASS]) != elf.ELFCLASS64 || elf.Data(h[elf.EI_DATA]) != elf.ELFDATA2LSB):
+		return nil, nil
+	case n < len(h):
+		return nil, fmt.Errorf("the ELF header is cut short: %w", orEOF(err))
+	}
+	shoff := binary.LittleEndian.Uint64(h[0x28:])
+	count, strndx := uint64(binary.LittleEndian.Uint16(h[0x3c:])), uint64(binary.LittleEndian.Uint16(h[0x3e:]))
+	if shoff == 0 {
+		return nil, nil // no sections: stripped to what the loader needs
+	}
+	if n := binary.LittleEndian.Uint16(h[0x3a:]); n != shdrSize {
+		return nil, fmt.Errorf("section headers of %d bytes, want %d", n, shdrSize)
+	}
+	t := table{r: r, size: size}
+	first, err := t.within(shoff, shdrSize)
+	if err != nil {
+		return nil, fmt.Errorf("the section headers lie outside the file: %w", err)
+	}
+	// Counts that do not fit 16 bits are kept in the first section header.
+	if count == 0 || strndx == uint64(elf.SHN_XINDEX) {
+		zero, err := t.header(first, 0)
+		if err != nil {
+			return nil, err
+		}
+		if count == 0 {
+			count = zero.Size
+		}
+		if strndx == uint64(elf.SHN_XINDEX) {
+			strndx = uint64(zero.Link)
+		}
+	}
+	if count > maxSections {
+		return nil, fmt.Errorf("%d sections, at most %d are read", count, maxSections)
+	}
+	if t.headers, err = t.within(shoff, count*shdrSize); err != nil {
+		return nil, fmt.Errorf("the %d section headers end past the file: %w", count, err)
+	}
+	return t.named(count, strndx, names)
+}
+
+// table is the section header table of a file.
+type table struct {
+	r       io.ReaderAt
+	size    int64
+	headers span
+}
+
+// within returns the part of n bytes at off, or an error when the file ends before.
+func (t table) within(off, n uint64) (span, error) {
+	if off > uint64(t.size) || n > uint64(t.size)-off {
+		return span{}, fmt.Errorf("%d bytes at %d of a file of %d: %w", n, off, t.size, io.ErrUnexpectedEOF)
+	}
+	return span{int64(off), int64(off + n)}, nil
+}
+
+func (t table) header(headers span, i uint64) (elf.Section64, error) {
+	var raw [shdrSize]byte
+	if _, err := t.r.ReadAt(raw[:], headers.off+int64(i)*shdrSize); err != nil {
+		return elf.Section64{}, fmt.Errorf("read section header %d: %w", i, err)
+	}
+	le := binary.LittleEndian
+	return elf.Section64{
+		Name: le.Uint32(raw[0:]), Type: le.Uint32(raw[4:]), Flags: le.Uint64(raw[8:]), Addr: le.Uint64(raw[16:]),
+		Off: le.Uint64(raw[24:]), Size: le.Uint64(raw[32:]), Link: le.Uint32(raw[40:]), Info: le.Uint32(raw[44:]),
+		Addralign: le.Uint64(raw[48:]), Entsize: le.Uint64(raw[56:]),
+	}, nil
+}
+
+// named returns the sections with one of the names that have bytes in the file.
+func (t table) named(count, strndx uint64, names []string) ([]section, error) {
+	if strndx >= count {
+		return nil, fmt.Errorf("the names are in section %d of %d", strndx, count)
+	}
+	str, err := t.header(t.headers, strndx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := t.within(str.Off, str.Size)
+	if err != nil {
+		return nil, fmt.Errorf("the section names end past the file: %w", err)
+	}
+	var out []section
+	for i := range count {
+		h, err := t.header(t.headers, i)
+		if err != nil {
+			return nil, err
+		}
+		// A file of debug information keeps the headers of sections that it has not.
+		if h.Type == uint32(elf.SHT_NOBITS) || h.Type == uint32(elf.SHT_NULL) {
+			continue
+		}
+		name := t.name(text, h.Name, names)
+		if name == "" {
+			continue
+		}
+		at, err := t.within(h.Off, h.Size)
+		if err != nil {
+			return nil, fmt.Errorf("section %s ends past the file: %w", name, err)
+		}
+		if elf.SectionFlag(h.Flags)&elf.SHF_COMPRESSED != 0 {
+			return nil, fmt.Errorf("section %s is compressed, which no loader could use", name)
+		}
+		out = append(out, section{name, at})
+	}
+	return out, nil
+}
+
+// name returns which of the names the section has, "" for none of them.
+func (t table) name(text span, at uint32, names []string) string {
+	var raw [maxName + 1]byte
+	off := text.off + int64(at)
+	if off >= text.end {
+		return ""
+	}
+	got := raw[:min(int64(len(raw)), text.end-off)]
+	if _, err := t.r.ReadAt(got, off); err != nil && !errors.Is(err, io.EOF) {
+		return ""
+	}
+	for _, n := range names {
+		if len(got) > len(n) && string(got[:len(n)]) == n && got[len(n)] == 0 {
+			return n
+		}
+	}
+	return ""
+}
+
+// orEOF is err, or what a short read without an error means.
+func orEOF(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,329 @@
+package fatbin
+
+import (
+	"bytes"
+	"cmp"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// Library is the device code of one file. The zero Library has none.
+type Library struct {
+	// Targets lists what can be loaded as it is, sorted, each once.
+	Targets []Target
+	// Relocatable lists what has still to go through the device linker, sorted, each
+	// once. The result of that link is normally among Targets.
+	Relocatable []Target
+	// Entries counts the entries behind both lists.
+	Entries int
+	// Other counts entries of other kinds, such as intermediate code for the link.
+	Other int
+
+	objects [][]Target // one list for each relocatable object, equal lists once
+}
+
+// Holds reports whether the library holds device code that could run anywhere.
+func (l Library) Holds() bool { return len(l.Targets)+len(l.Relocatable) > 0 }
+
+// String lists what the library can run on.
+func (l Library) String() string {
+	switch {
+	case len(l.Targets) > 0 || len(l.Relocatable) == 0:
+		return Join(l.Targets)
+	}
+	return "relocatable: " + Join(l.Relocatable)
+}
+
+// Section names: code that the runtime loads, and code that the device linker reads.
+// They are those of fatbinary_section.h in the CUDA toolkit.
+const (
+	loadable = ".nv_fatbin"
+	relocs   = "__nv_relfatbin"
+)
+
+// Read lists the device code of a file. It returns [ErrNotELF] for a file that is no
+// ELF file. Errors do not hold the path.
+func Read(path string) (Library, error) {
+	// Asked before it is opened: opening a pipe would wait for its writer.
+	if info, err := os.Stat(path); err != nil {
+		return Library{}, bare(err)
+	} else if !info.Mode().IsRegular() {
+		return Library{}, errors.New("not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return Library{}, bare(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Library{}, bare(err)
+	}
+	l, err := ReadAt(f, info.Size())
+	return l, bare(err)
+}
+
+// bare takes the path off an error of the file system: callers name the file.
+func bare(err error) error {
+	if p, ok := errors.AsType[*os.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+// ReadAt lists the device code of a file of the given size. A file without any gives
+// the zero Library.
+func ReadAt(r io.ReaderAt, size int64) (Library, error) {
+	found, err := sections(r, max(0, size), loadable, relocs)
+	if err != nil {
+		return Library{}, err
+	}
+	slices.SortStableFunc(found, func(a, b section) int { return cmp.Compare(a.off, b.off) })
+	w := walker{r: r}
+	end := int64(0)
+	for _, s := range found {
+		// Sections that share bytes would let a small file claim endless entries.
+		if s.off < end {
+			return Library{}, fmt.Errorf("section %s overlaps the one before it at %d", s.name, s.off)
+		}
+		end = s.end
+		if err := w.section(s); err != nil {
+			return Library{}, fmt.Errorf("section %s: %w", s.name, err)
+		}
+	}
+	return w.library(), nil
+}
+
+const (
+	magic       = 0xBA55ED50
+	headerSize  = 16 // of a region
+	entrySize   = 48 // of what is read of an entry's header; 64 and up are seen
+	kindPTX     = 1
+	kindELF     = 2
+	maxSM       = 999
+	maxHeaders  = 1 << 20 // the largest library known holds 9,000
+	maxDistinct = 1 << 12 // different lists of targets of relocatable objects
+)
+
+// Flags of an entry. LZ4-like, its successor and zstd; then the variants, which have
+// been here since CUDA 12.
+const (
+	compressed   = 0x1000 | 0x2000 | 0x8000
+	archSpecific = 0x100000
+	family       = 0x200000
+)
+
+// walker goes through the fat binaries of one file.
+type walker struct {
+	r       io.ReaderAt
+	headers int
+	lib     Library
+	seen    [2]map[Target]bool // of loadable and of relocatable code
+	objects map[string][]Target
+}
+
+func (w *walker) library() Library {
+	list := func(m map[Target]bool) []Target {
+		var ts []Target
+		for t := range m {
+			ts = append(ts, t)
+		}
+		return unique(ts)
+	}
+	w.lib.Targets, w.lib.Relocatable = list(w.seen[0]), list(w.seen[1])
+	for _, ts := range w.objects {
+		w.lib.objects = append(w.lib.objects, ts)
+	}
+	return w.lib
+}
+
+// section walks the regions of a section and the zeros between them.
+func (w *walker) section(s section) error {
+	at := s.off
+	for {
+		start, err := w.skipZeros(at, s.end)
+		if err != nil || start == s.end {
+			return err
+		}
+		if at, err = w.region(s.name == relocs, span{start, s.end}); err != nil {
+			return fmt.Errorf("at %d: %w", start-s.off, err)
+		}
+	}
+}
+
+// skipZeros returns the place of the next byte that is not zero, at the latest end.
+func (w *walker) skipZeros(at, end int64) (int64, error) {
+	var raw [512]byte
+	for size := 8; at < end; size = len(raw) { // mostly there are none
+		got := raw[:min(int64(size), end-at)]
+		if err := w.read(got, at); err != nil {
+			return 0, err
+		}
+		if i := bytes.IndexFunc(got, func(r rune) bool { return r != 0 }); i >= 0 {
+			return at + int64(i), nil
+		}
+		at += int64(len(got))
+	}
+	return end, nil
+}
+
+// region walks one region at the beginning of in and returns its end.
+func (w *walker) region(relocatable bool, in span) (int64, error) {
+	var h [headerSize]byte
+	if in.end-in.off < headerSize {
+		return 0, fmt.Errorf("%d bytes, too few for a fat binary", in.end-in.off)
+	}
+	if err := w.read(h[:], in.off); err != nil {
+		return 0, err
+	}
+	le := binary.LittleEndian
+	if got := le.Uint32(h[:]); got != magic {
+		return 0, fmt.Errorf("no fat binary: magic %#08x, want %#08x", got, magic)
+	}
+	if v := le.Uint16(h[4:]); v != 1 {
+		return 0, fmt.Errorf("a fat binary of version %d, want 1", v)
+	}
+	body, err := inside(in, uint64(le.Uint16(h[6:])), headerSize, le.Uint64(h[8:]))
+	if err != nil {
+		return 0, fmt.Errorf("fat binary: %w", err)
+	}
+	if err := w.count(); err != nil {
+		return 0, err
+	}
+	var object []Target
+	at := body.off
+	for at < body.end {
+		var t Target
+		start := at
+		if t, at, err = w.entry(span{start, body.end}); err != nil {
+			return 0, fmt.Errorf("entry at %d: %w", start-in.off, err)
+		}
+		if t != (Target{}) {
+			object = append(object, t)
+		}
+	}
+	if body.off < body.end {
+		err = w.keep(relocatable, object)
+	}
+	return body.end, err
+}
+
+// inside returns where the payload lies behind a header at the beginning of in. No sum
+// is made before its parts are known to fit.
+func inside(in span, header, least, payload uint64) (span, error) {
+	room := uint64(in.end - in.off)
+	switch {
+	case header < least:
+		return span{}, fmt.Errorf("a header of %d bytes, want %d at least", header, least)
+	case header > room:
+		return span{}, fmt.Errorf("a header of %d bytes where %d are left", header, room)
+	case payload > room-header:
+		return span{}, fmt.Errorf("a payload of %d bytes where %d are left", payload, room-header)
+	}
+	off := in.off + int64(header)
+	return span{off, off + int64(payload)}, nil
+}
+
+// entry reads the header of the entry at the beginning of in and returns its target,
+// the zero Target for a kind that is not listed, and its end.
+func (w *walker) entry(in span) (Target, int64, error) {
+	var h [entrySize]byte
+	if in.end-in.off < entrySize {
+		return Target{}, 0, fmt.Errorf("%d bytes, too few for a header", in.end-in.off)
+	}
+	if err := w.read(h[:], in.off); err != nil {
+		return Target{}, 0, err
+	}
+	le := binary.LittleEndian
+	kind, sm, flags := le.Uint16(h[0:]), le.Uint32(h[28:]), le.Uint64(h[40:])
+	payload, err := inside(in, uint64(le.Uint32(h[4:])), entrySize, le.Uint64(h[8:]))
+	if err != nil {
+		return Target{}, 0, err
+	}
+	if err := w.count(); err != nil {
+		return Target{}, 0, err
+	}
+	if kind != kindPTX && kind != kindELF {
+		w.lib.Other++
+		return Target{}, payload.end, nil
+	}
+	if sm < 10 || sm > maxSM {
+		return Target{}, 0, fmt.Errorf("compiled for architecture %d, which cannot be", sm)
+	}
+	w.lib.Entries++
+	t := Target{SM: int(sm), PTX: kind == kindPTX}
+	switch {
+	case flags&archSpecific != 0:
+		t.Variant = ArchSpecific
+	case flags&family != 0:
+		t.Variant = Family
+	case kind == kindELF && flags&compressed == 0:
+		t.Variant, err = w.cubinVariant(payload)
+	}
+	return t, payload.end, err
+}
+
+// cubinVariant looks for the variant in a module's own flags. CUDA 12 marks
+// architecture-specific code there as well (EF_CUDA_ACCELERATORS), and cuobjdump goes
+// by that mark; CUDA 13, with another ABI version, leaves the bit for other things.
+func (w *walker) cubinVariant(at span) (string, error) {
+	const abi, abiCUDA12, eFlags, accelerators = 8, 7, 48, 0x800
+	var h [52]byte
+	if at.end-at.off < int64(len(h)) {
+		return Plain, nil // not for us to judge: the entry itself is sound
+	}
+	if err := w.read(h[:], at.off); err != nil {
+		return Plain, err
+	}
+	if string(h[:4]) == elf.ELFMAG && h[abi] == abiCUDA12 && binary.LittleEndian.Uint32(h[eFlags:])&accelerators != 0 {
+		return ArchSpecific, nil
+	}
+	return Plain, nil
+}
+
+// count bounds the number of headers.
+func (w *walker) count() error {
+	if w.headers++; w.headers > maxHeaders {
+		return fmt.Errorf("more than %d headers", maxHeaders)
+	}
+	return nil
+}
+
+// keep notes the targets of one region.
+func (w *walker) keep(relocatable bool, object []Target) error {
+	list := 0
+	if relocatable {
+		list = 1
+	}
+	if w.seen[list] == nil {
+		w.seen[list] = map[Target]bool{}
+	}
+	for _, t := range object {
+		w.seen[list][t] = true
+	}
+	if !relocatable {
+		return nil
+	}
+	if w.objects == nil {
+		w.objects = map[string][]Target{}
+	}
+	object = unique(object)
+	w.objects[Join(object)] = object
+	if len(w.objects) > maxDistinct {
+		return fmt.Errorf("more than %d different relocatable objects", maxDistinct)
+	}
+	return nil
+}
+
+// read fills b from the file.
+func (w *walker) read(b []byte, at int64) error {
+	if n, err := w.r.ReadAt(b, at); n < len(b) {
+		return fmt.Errorf("read %d bytes at %d: %w", len(b), at, orEOF(err))
+	}
+	return nil
+}
