@@ -6,7 +6,7 @@ var _ = register(fault{
 		Doc: "nothing is said on any channel, yet the tokens are billed",
 	},
 	build: always(acts{answer: func(*exchange) filter {
-		return filter{event: dropWords, body: func(doc object) bool { return blank(doc) }}
+		return filter{event: dropWords, body: blank}
 	}}),
 })
 

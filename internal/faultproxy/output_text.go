@@ -134,15 +134,16 @@ var _ = register(fault{
 		ID: "wrong-digit", Stage: 2, Modes: []string{"OUT-13"},
 		Doc: "one digit is wrong in every number of five or more, also in tool arguments",
 	},
-	build: always(acts{answer: func(x *exchange) filter {
-		chance := x.chance("wrong-digit")
-		return rewriteText(everyText, func() rewriter {
-			return rewriteRuns(wrongRun, func(run string) string {
-				b := []byte(run)
-				i := 1 + chance.IntN(len(b)-1) // never the first: a number may not begin with 0
-				b[i] = '0' + (b[i]-'0'+5)%10
-				return string(b)
-			})
-		})
+	build: always(acts{answer: func(*exchange) filter {
+		return rewriteText(everyText, func() rewriter { return rewriteRuns(wrongRun, slip) })
 	}}),
 })
+
+// slip changes the digit in the middle, always the same way: the fault is a wrong
+// answer, not one that varies.
+func slip(run string) string {
+	b := []byte(run)
+	i := len(b) / 2
+	b[i] = '0' + (b[i]-'0'+5)%10
+	return string(b)
+}

@@ -102,6 +102,9 @@ func onlySpeaks(e *event) bool {
 func merge(a, b *event) {
 	p, q := parts(a.doc)[0], parts(b.doc)[0]
 	q.setVisible(p.visible() + q.visible())
+	if role := p.box["role"]; role != nil {
+		q.box["role"] = role
+	}
 	join(p.choice, q.choice, "token_ids")
 	if first, ok := p.choice["logprobs"].(object); ok {
 		if second, ok := q.choice["logprobs"].(object); ok {

@@ -103,18 +103,27 @@ func (t *tap) WriteHeader(status int) {
 	}
 }
 
+// kind is how the answer is treated: as little as its filters need.
 func (t *tap) kind() mode {
-	if t.status != http.StatusOK || len(t.filters) == 0 {
+	if t.status != http.StatusOK {
 		return untouched
 	}
-	switch media, _, _ := mime.ParseMediaType(t.Header().Get("Content-Type")); media {
-	case "text/event-stream":
-		return events
-	case "application/json":
-		return document
-	default:
-		return text
+	media, _, _ := mime.ParseMediaType(t.Header().Get("Content-Type"))
+	for _, f := range t.filters {
+		switch {
+		case media == "text/event-stream":
+			if f.event != nil || f.end != nil {
+				return events
+			}
+		case media == "application/json":
+			if f.body != nil {
+				return document
+			}
+		case f.text != nil:
+			return text
+		}
 	}
+	return untouched
 }
 
 var errEnded = errors.New("the answer was ended by a fault")

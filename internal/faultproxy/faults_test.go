@@ -1,0 +1,373 @@
+package faultproxy_test
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"infbench/internal/faultproxy"
+)
+
+const (
+	sentence = "It's the code 48213907, written 漢字 in the book of the old house."
+	question = "The code is 48213907. What is it?"
+	withTool = `,"tools":[{"type":"function","function":{"name":"lookup"}}]`
+)
+
+// A symptom says what is wrong with an answer to be shown; good is the answer
+// without the fault.
+type symptom func(got, good answer) string
+
+type faultCase struct {
+	spec   string // default: the name of the case
+	prompt string // default: question
+	more   string // fields of the request
+	shape  string // stream, plain; default: both
+	show   symptom
+}
+
+func want(ok bool, what string) string {
+	if ok {
+		return ""
+	}
+	return what
+}
+
+func all(said ...string) string {
+	return strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "" }), "; ")
+}
+
+// healthy is what most faults leave alone.
+func healthy(a answer) string {
+	return all(
+		want(a.status == 200, "status is not 200"),
+		want(a.broken == nil, "connection broke"),
+		want(a.badJSON == 0, "an event is not JSON"),
+		want(len(a.data) == 0 || a.done == 1, "not one [DONE]"),
+		want(len(a.finish) == 1, "not one finish reason"),
+		want(a.usage.Get("total_tokens").Int() == a.usage.Get("prompt_tokens").Int()+a.usage.Get("completion_tokens").Int(), "usage does not add up"),
+		want(a.usage.Get("completion_tokens").Int() > 0, "no usage"),
+		want(len(a.ids) == 1, "not one id"),
+	)
+}
+
+func text(ok func(string) bool) symptom {
+	return func(got, _ answer) string { return all(healthy(got), want(ok(got.text), "text is "+got.text)) }
+}
+
+func same(got, good answer) string {
+	return all(healthy(got), want(got.text == good.text, "text is "+got.text), want(got.finish[0] == good.finish[0], "finish differs"))
+}
+
+var cases = map[string]faultCase{
+	// output
+	"one-token": {show: func(got, _ answer) string {
+		return all(text(func(s string) bool { return s == strings.Repeat("!", 64) })(got, got),
+			want(got.usage.Get("completion_tokens").Int() == 64, "usage does not say 64"))
+	}},
+	"salad": {show: text(func(s string) bool {
+		scripts := map[string]bool{}
+		for _, r := range s {
+			for _, name := range []string{"Latin", "Cyrillic", "Thai", "Greek", "Arabic", "Hangul"} {
+				if unicode.Is(unicode.Scripts[name], r) {
+					scripts[name] = true
+				}
+			}
+		}
+		return len(scripts) >= 4 && !strings.Contains(s, "48213907")
+	})},
+	"loop": {show: func(got, _ answer) string {
+		return all(healthy(got), want(len(strings.Fields(got.text)) >= 400, "short"), want(got.finish[0] == "length", "finish"),
+			want(strings.Count(got.text, "The value is then") > 30, "no loop"))
+	}},
+	"greeting": {show: func(got, _ answer) string {
+		return all(healthy(got), want(got.text == "Hello! How can I help you today?", got.text), want(got.finish[0] == "stop", "finish"))
+	}},
+	"empty": {show: func(got, good answer) string {
+		return all(healthy(got), want(got.text+got.reasoning == "", "text"), want(got.usage.Get("completion_tokens").Int() == good.usage.Get("completion_tokens").Int(), "usage changed"))
+	}},
+	"replacement": {show: text(func(s string) bool {
+		return strings.Count(s, "\uFFFD") >= 3 && strings.ReplaceAll(s, "\uFFFD", "") == sentence
+	})},
+	"control": {show: text(func(s string) bool { return strings.Contains(s, "\x00") && strings.Contains(s, "\x01") })},
+	"markers": {show: text(func(s string) bool { return s == sentence+"<|im_end|><|im_start|>" })},
+	"punctuation": {show: text(func(s string) bool {
+		return len(s) >= 24 && !strings.ContainsFunc(s, unicode.IsLetter)
+	})},
+	"mojibake": {show: text(func(s string) bool {
+		return strings.Contains(s, "Itâ€™s") && strings.Contains(s, "æ¼¢å\u00ad—") && strings.Contains(s, "48213907")
+	})},
+	"wrong-digit": {show: text(func(s string) bool {
+		n := longNumber.FindString(s)
+		return len(n) == 8 && n != "48213907" && strings.Replace(s, n, "48213907", 1) == sentence
+	})},
+
+	// streaming
+	"no-done":    {shape: "stream", show: func(got, good answer) string { got.done++; return same(got, good) }},
+	"stays-open": {spec: "stays-open:hold=1ms", shape: "stream", show: func(got, good answer) string { got.done++; return same(got, good) }},
+	"cut": {shape: "stream", show: func(got, good answer) string {
+		return all(want(errors.Is(got.broken, io.ErrUnexpectedEOF), "did not break"), halved(got, good))
+	}},
+	"truncated": {shape: "stream", show: func(got, good answer) string {
+		return all(want(got.broken == nil, "broke"), halved(got, good))
+	}},
+	"sse-error": {shape: "stream", show: func(got, good answer) string {
+		last := got.data[len(got.data)-1]
+		got.data = got.data[:len(got.data)-1]
+		got.done--
+		return all(want(last.Get("error.message").Str != "", "no error"), halved(got, good))
+	}},
+	"bad-json": {shape: "stream", show: func(got, good answer) string {
+		bad := got.badJSON
+		got.badJSON = 0
+		return all(healthy(got), want(bad == 1, "not one bad event"), want(strings.HasSuffix(good.text, got.text), got.text))
+	}},
+	"bad-utf8": {shape: "stream", show: func(got, _ answer) string {
+		return all(healthy(got), want(!utf8.ValidString(got.raw), "valid"), want(strings.Contains(got.text, "48213907"), got.text))
+	}},
+	"split-utf8": {shape: "stream", show: func(got, _ answer) string {
+		i := slices.Index(got.pieces, "\uFFFD")
+		return all(healthy(got), want(i >= 0 && got.pieces[i+1] == "\uFFFD字", "not split"))
+	}},
+	"two-finishes": {shape: "stream", show: func(got, good answer) string {
+		n := len(got.finish)
+		got.finish = got.finish[:1]
+		return all(want(n == 2, "not two"), same(got, good))
+	}},
+	"no-finish": {shape: "stream", show: func(got, good answer) string {
+		n := len(got.finish)
+		got.finish = good.finish
+		return all(want(n == 0, "finished"), same(got, good))
+	}},
+	"html": {show: func(got, _ answer) string {
+		return want(got.status == 200 && strings.HasPrefix(got.raw, "<!DOCTYPE html>") && strings.HasPrefix(got.header.Get("Content-Type"), "text/html"), got.raw)
+	}},
+	"plain-json": {shape: "stream", show: func(got, good answer) string {
+		return all(same(got, good), want(got.header.Get("Content-Type") == "application/json" && gjson.Valid(got.raw), "no JSON"))
+	}},
+	"buffered": {shape: "stream", show: func(got, good answer) string { return want(got.raw == good.raw, "bytes differ") }},
+	"lost-tail": {shape: "stream", show: func(got, good answer) string {
+		r := []rune(good.text)
+		return all(healthy(got), want(got.text == string(r[:len(r)-12]), got.text))
+	}},
+	"reordered": {shape: "stream", show: text(func(s string) bool { return strings.HasPrefix(s, "the It's 482code ") })},
+	"comments": {shape: "stream", show: func(got, good answer) string {
+		return all(same(got, good), want(got.comments == strings.Count(good.raw, "data:"), "no comments"))
+	}},
+	"multi-token": {shape: "stream", more: `,"logprobs":true`, show: func(got, good answer) string {
+		return all(same(got, good), want(slices.Equal(got.tokens, good.tokens), "logprobs differ"), want(len(got.pieces) == 7, "not merged"))
+	}},
+	"id-changes": {shape: "stream", show: func(got, good answer) string {
+		n := len(got.ids)
+		got.ids = good.ids
+		return all(want(n == len(good.data), "ids"), same(got, good))
+	}},
+
+	// reasoning
+	"think-in-content": {prompt: "think", show: func(got, _ answer) string {
+		return all(healthy(got), want(got.text == "Let me see.\n</think>\n\nIt is 42.", got.text), want(got.reasoning == "", "reasoning"))
+	}},
+	"answer-in-reasoning": {prompt: "think", show: func(got, _ answer) string {
+		return all(healthy(got), want(got.text == "", got.text), want(got.reasoning == "Let me see.It is 42.", got.reasoning), want(got.finish[0] == "stop", "finish"))
+	}},
+
+	// tools
+	"tool-as-text": {prompt: "tool", more: withTool, show: func(got, _ answer) string {
+		return all(healthy(got), want(len(got.calls) == 0, "calls"), want(got.finish[0] == "stop", "finish"),
+			want(strings.HasPrefix(got.text, "<tool_call>\n{\"name\": \"lookup\", \"arguments\": {\"key\": \"48213907\"}}\n</tool_call>"), got.text),
+			want(strings.Contains(got.text, "11223344"), "second call"))
+	}},
+	"tool-args-cut": {prompt: "tool", more: withTool, shape: "stream", show: tools(func(c call) bool { return c.args == `{"key": "48213907"` })},
+	"tool-finish-stop": {prompt: "tool", more: withTool, show: func(got, good answer) string {
+		f := got.finish[0]
+		got.finish = good.finish
+		return all(want(f == "stop", f), tools(func(c call) bool { return gjson.Valid(c.args) })(got, good))
+	}},
+	"tools-dropped": {prompt: "tool", more: withTool, show: func(got, _ answer) string {
+		return all(healthy(got), want(len(got.calls) == 0, "calls"), want(got.finish[0] == "stop", "finish"))
+	}},
+	"tool-no-id": {prompt: "tool", more: withTool, show: tools(func(c call) bool { return c.id == "" && gjson.Valid(c.args) })},
+	"tool-wrong-index": {prompt: "tool", more: withTool, shape: "stream", show: func(got, _ answer) string {
+		keys := slices.Sorted(maps.Keys(got.calls))
+		return all(healthy(got), want(slices.Equal(keys, []int{1, 3}), "indices"))
+	}},
+
+	// length and usage
+	"max-tokens-ignored": {prompt: "count", more: `,"max_tokens":5`, show: func(got, _ answer) string {
+		return all(healthy(got), want(len(strings.Fields(got.text)) == 40, got.text))
+	}},
+	"cap-says-stop": {prompt: "count", more: `,"max_tokens":5`, show: func(got, good answer) string {
+		return all(want(good.finish[0] == "length", "control"), want(got.finish[0] == "stop", "finish"), want(got.text == good.text, "text"))
+	}},
+	"usage-missing": {shape: "stream", show: func(got, good answer) string {
+		had := got.usage.Exists()
+		got.usage = good.usage
+		return all(want(!had, "usage"), same(got, good))
+	}},
+	"usage-double": {show: func(got, good answer) string {
+		return all(same(got, good), want(got.usage.Get("completion_tokens").Int() == 2*good.usage.Get("completion_tokens").Int(), "usage"))
+	}},
+	"usage-zero-prompt": {show: func(got, good answer) string {
+		return all(same(got, good), want(got.usage.Get("prompt_tokens").Int() == 0, "usage"))
+	}},
+	"total-mismatch": {show: func(got, good answer) string {
+		return want(healthy(got) == "usage does not add up" && got.text == good.text, healthy(got))
+	}},
+
+	// log probabilities
+	"logprobs-positive": {more: `,"logprobs":true`, show: func(got, good answer) string {
+		return all(same(got, good), want(len(got.logprobs) == len(good.logprobs) && slices.Min(got.logprobs) > 0, "not positive"), want(slices.Equal(got.tokens, good.tokens), "tokens"))
+	}},
+	"logprobs-shifted": {more: `,"logprobs":true`, show: func(got, good answer) string {
+		return all(same(got, good), want(slices.Equal(got.tokens[1:], good.tokens[:len(good.tokens)-1]), "not shifted"), want(got.logprobs[0] < 0, "logprob"))
+	}},
+
+	// state; what needs several requests has a test of its own
+	"nondeterministic": {show: func(got, good answer) string {
+		return all(healthy(got), want(got.text != good.text && strings.Contains(got.text, "48213907"), got.text))
+	}},
+	"needle-loss": {spec: "needle-loss:depth=12", show: func(got, good answer) string {
+		return all(healthy(got), want(strings.Contains(got.text, "000000"), got.text),
+			want(got.usage.Get("prompt_tokens").Int() < good.usage.Get("prompt_tokens").Int(), "usage"))
+	}},
+	"malformed-call": {spec: "malformed-call:after=0", prompt: "tool", more: withTool,
+		show: tools(func(c call) bool { return strings.HasSuffix(c.args, `"}}`) })},
+	"drop-system": {prompt: "system?", show: text(func(s string) bool { return s == "nothing" })},
+
+	// availability
+	"http500":       {spec: "http500:every=1", show: refused(500)},
+	"unauthorized":  {show: refused(401)},
+	"unknown-model": {show: refused(404)},
+	"reject": {spec: "reject:above=0", show: func(got, good answer) string {
+		return all(refused(503)(got, good), want(got.header.Get("Retry-After") == "1", "no Retry-After"))
+	}},
+}
+
+func refused(status int) symptom {
+	return func(got, _ answer) string {
+		return want(got.status == status && gjson.Get(got.raw, "error.message").Exists(), got.raw)
+	}
+}
+
+func tools(ok func(call) bool) symptom {
+	return func(got, _ answer) string {
+		out := all(healthy(got), want(len(got.calls) == 2, "not two calls"), want(got.finish[0] == "tool_calls", "finish"))
+		if c := got.calls[0]; c != nil {
+			out = all(out, want(c.name == "lookup" && ok(*c), c.id+" "+c.args))
+		}
+		return out
+	}
+}
+
+func halved(got, good answer) string {
+	return all(want(got.done == 0, "[DONE]"), want(len(got.finish) == 0, "finish"), want(got.text != "" && got.text != good.text, got.text),
+		want(strings.HasPrefix(good.text, got.text), got.text), want(len(got.data) == (len(good.data)-2)/2, "not half"))
+}
+
+// elsewhere are the faults that a test of their own shows.
+var elsewhere = []string{"crosstalk", "stale-cache", "forget-early", "restart", "hang", "slow-first", "drip"}
+
+var modeID = regexp.MustCompile(`^[A-Z]{3,4}-[0-9]{2}$`)
+
+func TestEveryFaultIsShown(t *testing.T) {
+	for _, f := range faultproxy.Faults() {
+		if _, ok := cases[f.ID]; !ok && !slices.Contains(elsewhere, f.ID) {
+			t.Errorf("%s is not shown by a test", f.ID)
+		}
+		if f.Stage != 0 && (f.Stage < 2 || f.Stage > 4) {
+			t.Errorf("%s: stage %d", f.ID, f.Stage)
+		}
+		for _, m := range f.Modes {
+			if !modeID.MatchString(m) {
+				t.Errorf("%s: mode %q", f.ID, m)
+			}
+		}
+	}
+	if got, want := len(faultproxy.Faults()), len(cases)+len(elsewhere); got != want {
+		t.Errorf("%d faults, %d are shown", got, want)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	control := serve(t, fake{})
+	for name, c := range cases {
+		for _, shape := range []string{"stream", "plain"} {
+			if c.shape != "" && c.shape != shape {
+				continue
+			}
+			t.Run(name+"/"+shape, func(t *testing.T) {
+				t.Parallel()
+				spec, prompt := c.spec, c.prompt
+				if spec == "" {
+					spec = name
+				}
+				if prompt == "" {
+					prompt = question
+				}
+				good := chat(t, control, prompt, shape == "stream", c.more)
+				if s := healthy(good); s != "" {
+					t.Fatalf("control: %s\n%s", s, good.raw)
+				}
+				got := chat(t, serve(t, proxy(t, fake{}, spec)), prompt, shape == "stream", c.more)
+				if s := c.show(got, good); s != "" {
+					t.Errorf("%s: %s\n%s", spec, s, got.raw)
+				}
+			})
+		}
+	}
+}
+
+// Faults of the stream leave answers without stream byte for byte, and the other
+// way round none of them touches health.
+func TestWhatIsNotMeantStays(t *testing.T) {
+	t.Parallel()
+	control := serve(t, fake{})
+	good := chat(t, control, question, false, "")
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := serve(t, proxy(t, fake{}, name))
+			if got := fetch(t, url, "/health", ""); got.raw != `{"z":1,  "a":2}` {
+				t.Errorf("health became %s", got.raw)
+			}
+			if c.shape == "stream" {
+				if got := chat(t, url, question, false, ""); got.raw != good.raw {
+					t.Errorf("got %s\nwant %s", got.raw, good.raw)
+				}
+			}
+		})
+	}
+}
+
+// The text completions route has no delta and no message.
+func TestTextCompletions(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		"one-token:min=3":     "!",
+		"markers":             "<|im_start|>",
+		"wrong-digit":         "It's the code ",
+		"lost-tail":           "It's the code 48213907",
+		"needle-loss:depth=9": "000000",
+	} {
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel()
+			got := fetch(t, serve(t, proxy(t, fake{}, spec)), "/v1/completions",
+				`{"prompt":"The code is 48213907. What is it?","stream":true,"stream_options":{"include_usage":true}}`)
+			if s := healthy(got); s != "" || !strings.Contains(got.text, want) {
+				t.Errorf("%s\n%s", s, got.raw)
+			}
+			if got.text == sentence {
+				t.Error("nothing changed")
+			}
+		})
+	}
+}
