@@ -149,7 +149,8 @@ func ask[S any](ctx context.Context, c Check[S], subject S) (f Finding) {
 	case err != nil && errors.Is(context.Cause(ctx), ErrStopped):
 		return Skip("interrupted before it was answered")
 	case err != nil:
-		return Fail("could not be asked: %v", err)
+		return Fail("could not be asked: %v", err).Because("the request itself failed, before the claim could be judged").
+			Then("look at the server's log around this request")
 	case f.status == 0:
 		return Fail("the check returned no finding")
 	}

@@ -14,7 +14,7 @@ var _ = checks.Add(gates.Check[endpoint.Endpoint]{
 	Doc: `an answer from a warm prefix cache is as right as a cold one
 
 Wrong hits come at the second, third or later repeat and after other traffic: resumed state mishandled, blocks mixed up or freed too
-early. One prompt is asked cold, four times again, with another question behind the same text, and once more after other requests; the
+early. One prompt is asked cold, four times again, with another question behind the same text, with another code behind the same beginning, and once more after other requests; the
 hit itself must be shown by cached-token counts or by the time to the first token.`,
 	Since:  "0.1.0",
 	Cost:   6 * time.Second,
@@ -87,7 +87,8 @@ func runWarm(ctx context.Context, ep endpoint.Endpoint, n uint64) (warmSeries, e
 		seed = seed*10 + uint64(d-'0')
 	}
 	prose := endpoint.NewProse(seed + n)
-	body := prose.Sentences(12) + " The blue code is " + blue.String() + ". The red code is " + red.String() + ". " + prose.Sentences(2)
+	head := prose.Sentences(12)
+	body := head + " The blue code is " + blue.String() + ". The red code is " + red.String() + ". " + prose.Sentences(2)
 	ask := func(colour string, want gates.Canary, own gates.Canary) (trial, error) {
 		t := trial{want: want}
 		t.answer, t.err = ep.Ask(ctx, endpoint.Chat(body+" What is the "+colour+" code?").MaxTokens(64))
@@ -120,6 +121,16 @@ func runWarm(ctx context.Context, ep endpoint.Endpoint, n uint64) (warmSeries, e
 	if err := warm("red", red, blue); err != nil {
 		return s, err
 	}
+	// Another prompt with the same long beginning: its own code, not the cached one's.
+	green := ep.Canaries().Issue()
+	tail := trial{want: green}
+	tail.answer, tail.err = ep.Ask(ctx, endpoint.Chat(head+" The secret code is "+green.String()+". What is the secret code?").MaxTokens(64))
+	if tail.err != nil {
+		return s, tail.err
+	}
+	tail.judge(ep)
+	s.warm = append(s.warm, tail)
+	s.note(tail)
 	for i := range 3 { // other traffic in between
 		c := ep.Canaries().Issue()
 		if _, err := ep.Ask(ctx, question(endpoint.NewProse(seed+uint64(10+i)).Sentences(3), c)); err != nil {

@@ -65,6 +65,9 @@ type Timing struct {
 	// Fresh says that a connection had to be opened, Dialled how long that took.
 	Fresh   bool
 	Dialled time.Duration
+	// Resent says that the request was written twice: the server had closed the idle
+	// connection that it was first written to.
+	Resent bool
 	// Reads counts the reads of the body, Bytes its length.
 	Reads, Bytes int
 	// Marks holds one entry for each event with text.

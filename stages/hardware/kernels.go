@@ -63,9 +63,9 @@ func kernels(ctx context.Context, s Subject) (gates.Finding, error) {
 	case len(inv.damaged) == 0 && len(inv.libraries) == 0:
 		return inv.list(gates.Skip("%s", inv.without()).Then(kernelsUsage)), nil
 	case len(inv.damaged) == 0 && named == "":
-		return inv.list(gates.Skip("%s, and no device is known to compare with", inv.count()).Then(kernelsUsage)), nil
+		return inv.list(gates.Skip("%s read, and no device is known to compare with", inv.count()).Then(kernelsUsage)), nil
 	case len(inv.damaged) == 0 && err != nil:
-		return inv.list(gates.Skip("%s, and the device %s names %v", inv.count(), gates.Quote(named, 60), err).Then(kernelsUsage)), nil
+		return inv.list(gates.Skip("%s read, and the device %s names %v", inv.count(), gates.Quote(named, 60), err).Then(kernelsUsage)), nil
 	}
 	inv.judge(device)
 	return inv.list(inv.verdict(device)), nil
@@ -116,12 +116,12 @@ func readKernels(ctx context.Context, paths []string) (*inventory, error) {
 func (inv *inventory) folder(ctx context.Context, root string) error {
 	entries, files := 0, 0
 	// The root itself may be a link: it was named.
-	real, err := filepath.EvalSymlinks(root)
+	top, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		inv.broken(root, err)
 		return nil
 	}
-	return filepath.WalkDir(real, func(path string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -186,19 +186,19 @@ func (inv *inventory) verdict(d fatbin.Device) gates.Finding {
 	none, ptx := at[fatbin.None], at[fatbin.ByPTX]
 	var faults []string
 	if n := len(inv.damaged); n > 0 {
-		faults = append(faults, fmt.Sprintf("%s could not be read: %s", count(n, "file", "files"), some(inv.damaged)))
+		faults = append(faults, fmt.Sprintf("%s could not be read: %s", counted(n, "file", "files"), firstFew(inv.damaged)))
 	}
 	if inv.judged && len(none) > 0 {
-		faults = append(faults, fmt.Sprintf("%d of %s nothing that runs on %s: %s", len(none), inv.count(), d, some(none)))
+		faults = append(faults, fmt.Sprintf("nothing in %d of %s runs on %s: %s", len(none), inv.count(), d, firstFew(none)))
 	}
 	switch {
 	case len(faults) > 0:
 		return gates.Fail("%s", strings.Join(faults, "; "))
 	case len(ptx) > 0:
-		return gates.Warn("%d of %s no machine code for %s, only what the driver compiles first, so that the first start is slow: %s",
-			len(ptx), inv.count(), d, some(ptx))
+		return gates.Warn("in %d of %s, %s finds only what the driver must compile first, a slow first start: %s",
+			len(ptx), inv.count(), d, firstFew(ptx))
 	}
-	return gates.Pass("%s machine code for %s: %d native, %d compiled for an earlier device of its major",
+	return gates.Pass("%s, and %s runs each: %d native, %d as machine code for an earlier device of its major",
 		inv.count(), d, len(at[fatbin.Native]), len(at[fatbin.SameMajor]))
 }
 
@@ -220,17 +220,14 @@ func (inv *inventory) list(f gates.Finding) gates.Finding {
 		f = f.With("%s", line)
 	}
 	if n := inv.plain + inv.notELF + inv.links; n > 0 && len(inv.libraries) > 0 {
-		f = f.With("ignored: %s without CUDA code, %s not ELF, %s", count(inv.plain, "library", "libraries"), count(inv.notELF, "file", "files"), count(inv.links, "link", "links"))
+		f = f.With("ignored: %s without CUDA code, %s not ELF, %s", counted(inv.plain, "library", "libraries"), counted(inv.notELF, "file", "files"), counted(inv.links, "link", "links"))
 	}
 	return f
 }
 
-// count says how many libraries hold CUDA code, up to the verb.
+// count says how many libraries hold CUDA code.
 func (inv *inventory) count() string {
-	if len(inv.libraries) == 1 {
-		return "1 library with CUDA code holds"
-	}
-	return fmt.Sprintf("%d libraries with CUDA code hold", len(inv.libraries))
+	return counted(len(inv.libraries), "library", "libraries") + " with CUDA code"
 }
 
 // without says that nothing was found, and what was.
@@ -238,11 +235,11 @@ func (inv *inventory) without() string {
 	if inv.plain+inv.notELF == 0 {
 		return "no library is where the kernels were said to be"
 	}
-	return fmt.Sprintf("no CUDA code in %s and %s not ELF", count(inv.plain, "library", "libraries"), count(inv.notELF, "file", "files"))
+	return fmt.Sprintf("no CUDA code in %s and %s not ELF", counted(inv.plain, "library", "libraries"), counted(inv.notELF, "file", "files"))
 }
 
-// some returns the first few of a list in one line.
-func some(list []string) string {
+// firstFew returns the first few of a list in one line.
+func firstFew(list []string) string {
 	const few = 3
 	if len(list) <= few {
 		return strings.Join(list, "; ")
@@ -250,7 +247,7 @@ func some(list []string) string {
 	return fmt.Sprintf("%s; and %d more", strings.Join(list[:few], "; "), len(list)-few)
 }
 
-func count(n int, one, many string) string {
+func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
