@@ -183,7 +183,7 @@ func (inv *inventory) verdict(d fatbin.Device) gates.Finding {
 	for _, l := range inv.libraries {
 		at[l.reach] = append(at[l.reach], fmt.Sprintf("%s (%s)", l.name, l.code))
 	}
-	none, ptx := at[fatbin.None], at[fatbin.ByPTX]
+	none, slow := at[fatbin.None], slices.Concat(at[fatbin.ByLink], at[fatbin.ByPTX])
 	var faults []string
 	if n := len(inv.damaged); n > 0 {
 		faults = append(faults, fmt.Sprintf("%s could not be read: %s", counted(n, "file", "files"), firstFew(inv.damaged)))
@@ -194,9 +194,9 @@ func (inv *inventory) verdict(d fatbin.Device) gates.Finding {
 	switch {
 	case len(faults) > 0:
 		return gates.Fail("%s", strings.Join(faults, "; "))
-	case len(ptx) > 0:
-		return gates.Warn("in %d of %s, %s finds only what the driver must compile first, a slow first start: %s",
-			len(ptx), inv.count(), d, firstFew(ptx))
+	case len(slow) > 0:
+		return gates.Warn("in %d of %s, %s finds only what the driver must compile or link first, a slow first start: %s",
+			len(slow), inv.count(), d, firstFew(slow))
 	}
 	return gates.Pass("%s, and %s runs each: %d native, %d as machine code for an earlier device of its major",
 		inv.count(), d, len(at[fatbin.Native]), len(at[fatbin.SameMajor]))

@@ -75,6 +75,9 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 		if p.err != nil {
 			return
 		}
+		if w.c.late > 0 {
+			time.Sleep(w.c.late)
+		}
 		a := w.ep.Send(asking, p.body)
 		if c.keep(slot, p, a) {
 			endDriving()
@@ -145,6 +148,9 @@ func (w *work) judge(p prompt, a endpoint.Answer) (record.Outcome, string) {
 	if echo, seen := w.ep.Canaries().Judge(text, p.want); echo == gates.Foreign {
 		return record.Wrong, "the answer holds the code " + seen + " of another request"
 	}
+	if sameThroughout(text) {
+		return record.Degenerate, "one or two characters for ever: " + gates.Quote(text, 24)
+	}
 	for _, s := range gates.Degenerate(text, gates.TextContext{CutShort: true}) {
 		forcedToo := s.ID == "D2" || s.ID == "D4" || s.ID == "D6" || s.ID == "D7"
 		if s.Hard && (forcedToo || !w.forced && s.ID != "D1") {
@@ -152,6 +158,25 @@ func (w *work) judge(p prompt, a endpoint.Answer) (record.Outcome, string) {
 		}
 	}
 	return record.OK, ""
+}
+
+// sameThroughout reports whether a text of some length holds at most two kinds of
+// character: what NaN logits give, whatever the token limit.
+func sameThroughout(text string) bool {
+	var seen [2]rune
+	kinds, n := 0, 0
+	for _, r := range text {
+		n++
+		if kinds > 0 && r == seen[0] || kinds > 1 && r == seen[1] {
+			continue
+		}
+		if kinds == 2 {
+			return false
+		}
+		seen[kinds] = r
+		kinds++
+	}
+	return n >= 16
 }
 
 func outcomeOf(f *endpoint.Failure) record.Outcome {

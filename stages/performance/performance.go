@@ -50,6 +50,8 @@ type Config struct {
 	TokenizedBy string
 	// Grace is what requests in flight get to finish after a person stopped the run.
 	Grace time.Duration
+
+	late time.Duration // makes the harness late, to prove that it notices
 }
 
 // DefaultConfig returns the workload that is sent when nothing else is said: 512

@@ -59,12 +59,13 @@ type Reach uint8
 // The ways onto a device.
 const (
 	None      Reach = iota // it cannot run there
-	ByPTX                  // the driver compiles or links it when it is first loaded
+	ByLink                 // the driver compiles and links relocatable code when it is loaded
+	ByPTX                  // the driver compiles it when it is first loaded
 	SameMajor              // machine code for an earlier device of the same major
 	Native                 // machine code for this device
 )
 
-var reachNames = [...]string{"none", "through PTX", "same major", "native"}
+var reachNames = [...]string{"none", "by linking when loaded", "through PTX", "same major", "native"}
 
 // String returns the reach in words.
 func (r Reach) String() string { return reachNames[r] }
@@ -124,8 +125,8 @@ func best(ts []Target, d Device) Reach {
 // Where none does, relocatable code may: "If the cubin does not match the target
 // architecture at load time, the driver re-invokes the device linker […] If PTX or
 // cubin for the target architecture is not found for an object, then the link will
-// fail" (CUDA Compiler Driver NVCC, "JIT Linking Support"). That is as slow as
-// compiling PTX and is called so.
+// fail" (CUDA Compiler Driver NVCC, "JIT Linking Support"). It is told apart from
+// PTX: it is documented, and was not tried on a device for this package.
 func (l Library) On(d Device) Reach {
 	if r := best(l.Targets, d); r != None || len(l.objects) == 0 {
 		return r
@@ -135,5 +136,5 @@ func (l Library) On(d Device) Reach {
 			return None
 		}
 	}
-	return ByPTX
+	return ByLink
 }

@@ -51,11 +51,11 @@ func TestLinkAtLoad(t *testing.T) {
 	t.Parallel()
 	d, _ := fatbin.ParseDevice("sm_90")
 	for text, want := range map[string]fatbin.Reach{
-		"sm_80\nrelocatable:\ncompute_80\n\nsm_90\n":      fatbin.ByPTX,
+		"sm_80\nrelocatable:\ncompute_80\n\nsm_90\n":      fatbin.ByLink,
 		"sm_80\nrelocatable:\ncompute_80\n\nsm_80\n":      fatbin.None,
 		"sm_80\nrelocatable:\nsm_80\n":                    fatbin.None,
 		"sm_90\nrelocatable:\nsm_80\n":                    fatbin.Native,
-		"relocatable:\nsm_80\ncompute_90\n\ncompute_80\n": fatbin.ByPTX,
+		"relocatable:\nsm_80\ncompute_90\n\ncompute_80\n": fatbin.ByLink,
 	} {
 		l, err := readBytes(library(t, text))
 		if err != nil {
