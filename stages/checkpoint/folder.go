@@ -75,29 +75,27 @@ func plainError(err error) error {
 	return err
 }
 
-// A folder reads a local folder, or one file of it.
+// A folder reads a local folder, or one file of it and the small files beside it:
+// whoever names the index means the checkpoint that it belongs to.
 //
 // Links are followed: in a hub cache every file is a link to ../../blobs. This is
 // why [os.Root], which refuses them, is not used; instead only plain names ever
 // reach this type, so that an index cannot lead out of the folder by itself.
 type folder struct {
 	dir  string
-	only string // the one file to show, "" for all
+	only string // the one file of weights or index to show, "" for all
 }
 
 func (d folder) list() (files []File, folders, broken []string, err error) {
-	names := []string{d.only}
-	if d.only == "" {
-		entries, err := os.ReadDir(d.dir)
-		if err != nil {
-			return nil, nil, nil, fmt.Errorf("list the folder: %w", plainError(err))
-		}
-		names = names[:0]
-		for _, e := range entries {
-			names = append(names, e.Name())
-		}
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("list the folder: %w", plainError(err))
 	}
-	for _, n := range names {
+	for _, e := range entries {
+		n := e.Name()
+		if d.only != "" && n != d.only && !small(n) {
+			continue
+		}
 		info, err := os.Stat(filepath.Join(d.dir, n))
 		switch {
 		case err != nil:
@@ -109,6 +107,18 @@ func (d folder) list() (files []File, folders, broken []string, err error) {
 		}
 	}
 	return files, folders, broken, nil
+}
+
+// small reports whether a name is that of a small file that describes a checkpoint.
+func small(name string) bool {
+	if strings.HasSuffix(name, IndexSuffix) || strings.HasPrefix(name, ".") {
+		return false
+	}
+	switch filepath.Ext(name) {
+	case ".json", ".jinja", ".model", ".txt", ".tiktoken":
+		return true
+	}
+	return false
 }
 
 func (d folder) file(name string, size int64) File {

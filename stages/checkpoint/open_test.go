@@ -189,8 +189,8 @@ func TestSingleFiles(t *testing.T) {
 	put(t, dir, "x.safetensors.index.json", []byte(`{"weight_map": {"a": "1.safetensors"}}`))
 	put(t, dir, "1.safetensors", shardOf(`{"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}`, 1))
 	index := open(t, filepath.Join(dir, "x.safetensors.index.json"))
-	if index.Kind() != checkpoint.IndexOnly || len(index.Files()) != 1 || index.Config().Listed() || len(index.Names()) != 1 {
-		t.Errorf("the index alone: %s, %d files, names %v", index.Kind(), len(index.Files()), index.Names())
+	if index.Kind() != checkpoint.IndexOnly || len(index.Files()) != 2 || !index.Config().Listed() || len(index.Names()) != 1 {
+		t.Errorf("the index and what lies beside it: %s, %d files, names %v", index.Kind(), len(index.Files()), index.Names())
 	}
 	shard := open(t, filepath.Join(dir, "1.safetensors"))
 	if shard.Kind() != checkpoint.SingleShard || len(shard.Headers()) != 1 || len(shard.Names()) != 1 {

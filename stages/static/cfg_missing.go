@@ -20,11 +20,12 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 })
 
 func configMissing(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
-	if inv.Kind() != checkpoint.Folder {
-		return gates.NotApply("only one file was given: a %s", inv.Kind()), nil
-	}
 	if inv.Config().Listed() {
 		return gates.Pass("config.json is there"), nil
+	}
+	if inv.Kind() != checkpoint.Folder {
+		return gates.Skip("only the %s was given, and no config.json lies beside it: quantisation and architecture were not verified", inv.Kind()).
+			Then("put config.json of the same revision beside it, and run this again"), nil
 	}
 	f := gates.Fail("no config.json among %s", plural(len(inv.Files()), "file"))
 	if n := len(inv.Broken()); n > 0 {

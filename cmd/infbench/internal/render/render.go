@@ -73,8 +73,8 @@ func Verdicts(w io.Writer, s Style, rep stages.Report, claims func(id string) st
 		inner := s
 		if len(res.Verdicts) > many && !s.All {
 			inner.Quiet = true
-			if !s.Quiet {
-				fmt.Fprintf(w, "  %s\n", counts(res.Verdicts))
+			if line := counts(res.Verdicts); line != "" && !s.Quiet {
+				fmt.Fprintf(w, "  %s\n", line)
 			}
 		}
 		for _, group := range alike(res.Verdicts) {
@@ -88,6 +88,9 @@ func counts(verdicts []gates.Verdict) string {
 	n := map[gates.Status]int{}
 	for _, v := range verdicts {
 		n[v.Status()]++
+	}
+	if n[gates.Passed]+n[gates.NotApplicable] == 0 {
+		return ""
 	}
 	return fmt.Sprintf("%d passed, %d not applicable (--all lists them)", n[gates.Passed], n[gates.NotApplicable])
 }
@@ -172,14 +175,22 @@ func Exit(w io.Writer, s Style, code int, record string) {
 // Plain returns a sink of events that writes plain lines, for a log: one when a stage
 // begins, one for each check that is not passed, one for each level.
 func Plain(w io.Writer) func(stages.Event) {
+	said := ""
 	return func(e stages.Event) {
 		switch e := e.(type) {
 		case stages.StageStarted:
-			fmt.Fprintf(w, "stage %d %s: %s, about %v\n", e.Stage, e.Stage, plural(e.Checks, "check"), round(e.Cost))
+			said = ""
+			about := ""
+			if e.Cost > 0 {
+				about = fmt.Sprintf(", about %v", round(e.Cost))
+			}
+			fmt.Fprintf(w, "stage %d %s: %s%s\n", e.Stage, e.Stage, plural(e.Checks, "check"), about)
 		case stages.CheckStarted:
 		case stages.CheckFinished:
-			if st := e.Verdict.Status(); st == gates.Failed || st == gates.Warned {
-				fmt.Fprintf(w, "%s %s: %s\n", strings.TrimSpace(words[st]), e.Verdict.Check(), e.Verdict.Summary())
+			// Nine checks that could not be asked for one reason are one line.
+			if st := e.Verdict.Status(); (st == gates.Failed || st == gates.Warned) && e.Verdict.Summary() != said {
+				said = e.Verdict.Summary()
+				fmt.Fprintf(w, "%s %s: %s\n", strings.TrimSpace(words[st]), e.Verdict.Check(), said)
 			}
 		case stages.StageFinished:
 			fmt.Fprintf(w, "stage %d %s: %s in %v\n", e.Result.Stage, e.Result.Stage, strings.TrimSpace(words[e.Result.Status]), round(e.Result.Took))

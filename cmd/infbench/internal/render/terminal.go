@@ -19,6 +19,7 @@ type Terminal struct {
 	progress *mpb.Progress
 	bar      *mpb.Bar
 	style    Style
+	said     string // the last summary shown: nine checks with one reason are one line
 
 	mu     sync.Mutex
 	label  string
@@ -39,7 +40,8 @@ func (t *Terminal) Emit(e stages.Event) {
 	case stages.CheckStarted:
 		t.say(e.ID, e.Cost)
 	case stages.CheckFinished:
-		if st := e.Verdict.Status(); st == gates.Failed || st == gates.Warned {
+		if st := e.Verdict.Status(); (st == gates.Failed || st == gates.Warned) && e.Verdict.Summary() != t.said {
+			t.said = e.Verdict.Summary()
 			t.line("%s %s: %s", t.style.status(st), e.Verdict.Check(), e.Verdict.Summary())
 		}
 		if t.bar != nil {

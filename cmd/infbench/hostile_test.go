@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// hostile serves one of the servers that a person may point infbench at by mistake or
+// by bad luck, and returns its address.
+func hostile(t *testing.T, name string) string {
+	t.Helper()
+	models := func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"m","object":"model","owned_by":"somebody"}]}`)
+	}
+	chat := func(answer http.HandlerFunc) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/v1/models":
+				models(w)
+			case "/v1/chat/completions":
+				answer(w, r)
+			default:
+				http.NotFound(w, r)
+			}
+		})
+	}
+	stream := func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream") }
+	var h http.Handler
+	switch name {
+	case "html":
+		h = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<!doctype html><title>Welcome to nginx!</title>")
+		})
+	case "endless":
+		h = chat(func(w http.ResponseWriter, r *http.Request) {
+			stream(w)
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"la la la \"}}]}\n\n"); err != nil {
+					return
+				}
+			}
+		})
+	case "long-line":
+		h = chat(func(w http.ResponseWriter, r *http.Request) {
+			stream(w)
+			chunk := strings.Repeat("x", 1<<20)
+			_, _ = io.WriteString(w, "data: {\"a\":\"")
+			for range 2048 {
+				if _, err := io.WriteString(w, chunk); err != nil || r.Context().Err() != nil {
+					return
+				}
+			}
+		})
+	case "silent": // accepts connections and never answers
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		return "http://" + l.Addr().String()
+	case "escapes":
+		h = chat(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, "{\"error\":{\"message\":\"\\u001b[2J\\u001b]0;owned\\u0007 boom\\u202e\"}}")
+		})
+	case "echo-key":
+		h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = fmt.Fprintf(w, `{"error":{"message":"bad key %s"}}`, r.Header.Get("Authorization"))
+		})
+	case "tls":
+		s := httptest.NewTLSServer(chat(func(http.ResponseWriter, *http.Request) {}))
+		s.Config.ErrorLog = nil
+		t.Cleanup(s.Close)
+		return s.URL
+	case "empty-list":
+		h = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"object":"list","data":[]}`) })
+	default:
+		t.Fatalf("no hostile server %q", name)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s.URL
+}

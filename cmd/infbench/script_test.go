@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"infbench/stages/checkpoint/demo"
+	"infbench/stages/endpoint/endpointtest"
+)
+
+// TestScripts runs each script of testdata/script through the real binary. Own
+// commands:
+//
+//	exits N command…   the command must exit with N; its stdout and stderr are kept
+//	serve LINES…       serves the embedded engine behind the fault proxy as fixture
+//	                   lines ("fault=one-token", "engine=thinks") say; sets $TARGET
+//	hostile NAME       serves one of the servers of hostile_test.go; sets $TARGET
+//	demo-checkpoint D  writes the demo checkpoint to D
+//	lines N FILE       FILE must have N lines
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
+			e.Setenv("NO_COLOR", "1")
+			e.Values["t"] = t
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"serve": func(ts *testscript.TestScript, _ bool, args []string) {
+				var comment string
+				for _, a := range args {
+					key, value, _ := strings.Cut(a, "=")
+					comment += key + ": " + value + "\n"
+				}
+				ts.Setenv("TARGET", endpointtest.Serve(t, &txtar.Archive{Comment: []byte(comment)}))
+			},
+			"hostile": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv("TARGET", hostile(t, args[0])) },
+			"demo-checkpoint": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(demo.Write(ts.MkAbs(args[0])))
+			},
+			"lines": func(ts *testscript.TestScript, _ bool, args []string) {
+				b, err := os.ReadFile(ts.MkAbs(args[1]))
+				ts.Check(err)
+				if n := strings.Count(string(b), "\n"); strconv.Itoa(n) != args[0] {
+					ts.Fatalf("%s has %d lines, want %s", args[1], n, args[0])
+				}
+			},
+		},
+	})
+}
+
+// exits runs a command and demands its exit code: the built-in "! exec" cannot tell 1
+// from 2.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE command…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}

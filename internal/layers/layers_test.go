@@ -1,0 +1,112 @@
+// Package layers guards the map of packages: which room may know which.
+package layers
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// may lists, for each room, the rooms that its files other than tests may import. A
+// folder below a room belongs to it unless it is listed itself. "std" rooms import
+// nothing of ours.
+var may = map[string]string{
+	"gates":                        "",
+	"gates/gatetest":               "gates",
+	"arrival":                      "",
+	"record":                       "gates arrival",
+	"record/recordtest":            "record gates arrival",
+	"matrix":                       "record gates",
+	"stages":                       "gates arrival record",
+	"stages/checkpoint":            "stages/checkpoint",
+	"stages/endpoint":              "gates",
+	"stages/endpoint/endpointtest": "stages/endpoint gates/gatetest internal/refengine internal/faultproxy",
+	"stages/static":                "gates stages/checkpoint stages/static",
+	"stages/hardware":              "gates stages/endpoint stages/hardware",
+	"stages/smoke":                 "gates stages/endpoint",
+	"stages/correctness":           "gates stages/endpoint",
+	"stages/performance":           "gates arrival record stages/endpoint",
+	"internal/tokens":              "internal/tokens",
+	"internal/batching":            "",
+	"internal/refengine":           "internal/batching internal/refengine",
+	"internal/faultproxy":          "",
+	"internal/realengine":          "",
+	"internal/layers":              "",
+	"cmd/infbench":                 "*",
+	"bench":                        "stages/endpoint bench",
+}
+
+// reasons say why the tempting edges are wrong.
+var reasons = map[string]string{
+	"stages/static":       "stage 0 runs before there is a server: it cannot open a socket",
+	"stages/smoke":        "a check sees an endpoint and nothing else",
+	"stages/correctness":  "a check sees an endpoint and nothing else",
+	"stages/performance":  "measuring knows no other stage; the proof reaches it as an argument",
+	"internal/refengine":  "the engine answers by reading the prompt, never by knowing the checks",
+	"internal/faultproxy": "the proxy injects faults, never by knowing the checks",
+	"matrix":              "the matrix computes nothing that a record does not hold",
+	"gates":               "gates is a leaf",
+	"arrival":             "arrival is a leaf",
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestArrowsPointDown(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "infbench/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		from := strings.TrimPrefix(p.ImportPath, "infbench/")
+		room, ok := roomOf(from)
+		if !ok {
+			t.Errorf("%s stands in no room of the map", from)
+			continue
+		}
+		for _, imp := range p.Imports {
+			to, ours := strings.CutPrefix(imp, "infbench/")
+			if !ours {
+				continue
+			}
+			target, _ := roomOf(to)
+			allowed := strings.Fields(may[room])
+			if !slices.Contains(allowed, "*") && !slices.Contains(allowed, target) && target != room {
+				t.Errorf("%s imports %s: %s", from, to, or(reasons[room], "the map does not have this arrow"))
+			}
+			if strings.HasPrefix(to, "cmd/") && !strings.HasPrefix(from, "cmd/") {
+				t.Errorf("%s imports %s: nothing imports the command line", from, to)
+			}
+		}
+	}
+}
+
+// roomOf returns the room that a package stands in: the longest listed folder.
+func roomOf(path string) (room string, ok bool) {
+	for r := range may {
+		if (path == r || strings.HasPrefix(path, r+"/")) && len(r) > len(room) {
+			room, ok = r, true
+		}
+	}
+	return room, ok
+}
+
+func or(s, absent string) string {
+	if s == "" {
+		return absent
+	}
+	return s
+}
