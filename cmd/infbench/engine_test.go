@@ -1,0 +1,146 @@
+//go:build engine
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"infbench/gates"
+	"infbench/internal/realengine"
+	"infbench/record"
+)
+
+// load is a short sweep: two levels of a few requests on two cores.
+var load = []string{"--arrival", "sessions:n=1", "--arrival", "sessions:n=2", "--per-level", "3s", "--prompt-tokens", "128", "--output-tokens", "16"}
+
+// infbench runs the real binary; onLine sees each line of stderr as it comes.
+func infbench(t *testing.T, onLine func(string), env []string, args ...string) (exit int, stdout, stderr string) {
+	t.Helper()
+	cmd := exec.Command("infbench", args...)
+	cmd.Env = append(append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir()), env...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for in := bufio.NewScanner(pipe); in.Scan(); {
+		lines.WriteString(in.Text() + "\n")
+		if onLine != nil {
+			onLine(in.Text())
+		}
+	}
+	err = cmd.Wait()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), lines.String()
+}
+
+func lastRun(t *testing.T, path string) record.Run {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var last record.Run
+	for run, err := range record.Read(f) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = run
+	}
+	return last
+}
+
+// A healthy small model is never called broken, run after run. INFBENCH_RUNS says how
+// often.
+func TestRealEngineRunLeavesARecord(t *testing.T) {
+	s := realengine.Start(t, realengine.Options{Slots: 2, Context: 8192})
+	runs, _ := strconv.Atoi(os.Getenv("INFBENCH_RUNS"))
+	for i := range max(1, runs) {
+		out := filepath.Join(t.TempDir(), "real.jsonl")
+		exit, stdout, stderr := infbench(t, nil, nil, append([]string{"run", "--target", s.URL, "--out", out, "--device", "cpu"}, load...)...)
+		if exit != 0 && exit != 1 {
+			t.Fatalf("run %d: exit %d\n%s\n%s", i+1, exit, stdout, stderr)
+		}
+		run := lastRun(t, out)
+		perf, ok := run.Performance()
+		if !ok || !run.Parts().Ending.Complete {
+			t.Fatalf("run %d left no complete numbers: %+v\n%s", i+1, run.Parts().Ending, stdout)
+		}
+		t.Logf("run %d: exit %d in %v, %d levels, caveats: %s", i+1, exit, run.Parts().Took, len(perf.Levels()), strings.Join(perf.Caveats(), "; "))
+	}
+}
+
+func TestRealEngineMakesToolCalls(t *testing.T) {
+	s := realengine.Start(t, realengine.Options{Slots: 2, Context: 8192, Tools: true})
+	exit, stdout, _ := infbench(t, nil, nil, "stage2", "--target", s.URL)
+	if exit > 1 {
+		t.Fatalf("exit %d\n%s", exit, stdout)
+	}
+	if !strings.Contains(stdout, "smoke/tool-call") || strings.Contains(stdout, "knows no tools") {
+		t.Errorf("the tool call was not asked for:\n%s", stdout)
+	}
+	t.Log(stdout)
+}
+
+// A server that dies in the middle: exit 2, and what was found out is kept.
+func TestRealEngineKilledInTheMiddle(t *testing.T) {
+	for _, at := range []struct {
+		line    string
+		numbers bool
+	}{{"stage 2 smoke: ", false}, {"level 1 of 2: ", true}} {
+		t.Run(at.line, func(t *testing.T) {
+			s := realengine.Start(t, realengine.Options{Slots: 2, Context: 8192})
+			out := filepath.Join(t.TempDir(), "killed.jsonl")
+			seen := 0
+			exit, stdout, stderr := infbench(t, func(line string) {
+				if strings.HasPrefix(line, at.line) {
+					// The second such line says that the stage or level has ended.
+					if seen++; seen == 2 {
+						s.Kill()
+					}
+				}
+			}, nil, append([]string{"run", "--target", s.URL, "--out", out, "--timeout", "30s"}, load...)...)
+			if exit != 2 {
+				t.Fatalf("exit %d, want 2\n%s\n%s", exit, stdout, stderr)
+			}
+			run := lastRun(t, out)
+			if _, ok := run.Performance(); ok != at.numbers {
+				t.Errorf("numbers kept: %v, want %v\n%s", ok, at.numbers, stdout)
+			}
+			if at.numbers && run.Parts().Ending.Complete {
+				t.Error("the run says that it is complete")
+			}
+			if status, _, _ := run.Parts().Ledger.Outcome(gates.Smoke); status != gates.Passed && status != gates.Warned {
+				t.Errorf("the verdicts of stage 2 are lost: %s", status)
+			}
+		})
+	}
+}
+
+func TestRealEngineRefusesTheWrongKey(t *testing.T) {
+	s := realengine.Start(t, realengine.Options{Key: "sk-right-one"})
+	exit, stdout, stderr := infbench(t, nil, []string{"OPENAI_API_KEY=sk-wrong-one"}, "stage2", "--target", s.URL)
+	if exit != 2 || !strings.Contains(stdout, "401") || strings.Contains(stdout+stderr, "sk-wrong-one") {
+		t.Errorf("exit %d\n%s", exit, stdout)
+	}
+	if exit, stdout, _ := infbench(t, nil, []string{"MY_KEY=sk-right-one"}, "stage2", "--target", s.URL, "--api-key-env", "MY_KEY"); exit > 1 {
+		t.Errorf("with the right key: exit %d\n%s", exit, stdout)
+	}
+}

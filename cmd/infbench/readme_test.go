@@ -1,0 +1,192 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"os/exec"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"infbench/cmd/infbench/internal/config"
+	"infbench/stages/checkpoint/demo"
+	"infbench/stages/endpoint/endpointtest"
+)
+
+// variable is what differs from run to run: times, rates, counts of a timed sweep,
+// ports, ids and the harness's version.
+var variable = []struct {
+	what *regexp.Regexp
+	to   string
+}{
+	{regexp.MustCompile(`\b\d{8}T\d{6}Z-[0-9a-f]{8}\b`), "RUN"},
+	{regexp.MustCompile(`\b\d+(\.\d+)?(m\d+s|ms|µs|ns|s|m)\b`), "TIME"},
+	{regexp.MustCompile(`\b\d+(\.\d+)? tok/s`), "RATE"},
+	{regexp.MustCompile(`loopback:\d+`), "loopback:PORT"},
+	{regexp.MustCompile(`\d+/\d+  `), "N/N  "},
+	{regexp.MustCompile(`\d+\.\d+ \(peak \d+\)`), "N (peak N)"},
+	{regexp.MustCompile(`(RATE +)\d+( +)`), "${1}N$2"},
+	{regexp.MustCompile(`\d+ events with text in \d+ reads`), "N events with text in N reads"},
+	{regexp.MustCompile(`infbench-reference (0\.1\.0|test)`), "infbench-reference VERSION"},
+	{regexp.MustCompile(`· (0\.1\.0|test) ·`), "· VERSION ·"},
+	{regexp.MustCompile(` +`), " "},
+	{regexp.MustCompile(`—`), "TIME"},
+}
+
+func settle(line string) string {
+	for _, v := range variable {
+		line = v.what.ReplaceAllString(line, v.to)
+	}
+	return strings.TrimSpace(line)
+}
+
+var console = regexp.MustCompile("(?ms)^```console\n\\$ (.*?)\n(.*?)^```$")
+
+// TestPagesShowWhatHappens runs each command that README.md and docs/*.md show in a
+// console block and compares what it prints. A line "…" stands for any lines.
+func TestPagesShowWhatHappens(t *testing.T) {
+	pages, _ := filepath.Glob("../../docs/*.md")
+	pages = append([]string{"../../README.md"}, pages...)
+	dir := t.TempDir()
+	if err := demo.Write(filepath.Join(dir, "model")); err != nil {
+		t.Fatal(err)
+	}
+	loseScales(t, filepath.Join(dir, "model"), filepath.Join(dir, "idx"))
+	target := endpointtest.Serve(t, &txtar.Archive{})
+	recordTwoRuns(t, dir, target)
+	blocks := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range console.FindAllStringSubmatch(string(text), -1) {
+			blocks++
+			command := strings.ReplaceAll(m[1], "http://127.0.0.1:8000", target)
+			c := exec.Command("sh", "-c", command)
+			c.Dir = dir
+			c.Env = append(os.Environ(), "NO_COLOR=1", "XDG_CONFIG_HOME="+dir)
+			out, _ := c.Output()
+			want, got := lines(m[2]), lines(string(out))
+			if !matches(want, got) {
+				t.Errorf("%s: $ %s\n-shown +printed\n%s", filepath.Base(page), m[1], cmp.Diff(want, got))
+			}
+		}
+	}
+	if blocks < 4 {
+		t.Errorf("only %d console blocks: the four jobs each have one", blocks)
+	}
+}
+
+func lines(text string) []string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = settle(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// matches compares line by line; "…" matches any number of lines, and at the end of a
+// line any rest.
+func matches(want, got []string) bool {
+	if len(want) == 0 {
+		return len(got) == 0
+	}
+	if want[0] == "…" {
+		for i := range len(got) + 1 {
+			if matches(want[1:], got[i:]) {
+				return true
+			}
+		}
+		return false
+	}
+	if len(got) == 0 {
+		return false
+	}
+	head, open := strings.CutSuffix(want[0], "…")
+	if want[0] != got[0] && !(open && strings.HasPrefix(got[0], strings.TrimSpace(head))) {
+		return false
+	}
+	return matches(want[1:], got[1:])
+}
+
+// loseScales copies the small files of a checkpoint and drops the scales of one
+// layer's MLP from its index: the defect that the project was founded on.
+func loseScales(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors.index.json"} {
+		b, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "model.safetensors.index.json" {
+			b = regexp.MustCompile(`\s*"model\.layers\.1\.mlp\.[a-z]+_proj\.weight_scale_inv": ?"[^"]*",?`).ReplaceAll(b, nil)
+		}
+		if err := os.WriteFile(filepath.Join(to, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// recordTwoRuns leaves a good run and one of an image that emits garbage.
+func recordTwoRuns(t *testing.T, dir, target string) {
+	t.Helper()
+	broken := endpointtest.Serve(t, &txtar.Archive{Comment: []byte("fault: one-token\n")})
+	quick := []string{"run", "--checkpoint", "model", "--arrival", "sessions:n=1", "--per-level", "300ms", "--prompt-tokens", "64", "--output-tokens", "16"}
+	for i, more := range [][]string{{"--target", target, "--out", "runs/a.jsonl"}, {"--target", broken, "--image", "sha256:0123456789abcdef", "--out", "runs/b.jsonl"}} {
+		c := exec.Command("infbench", slices.Concat(quick, more)...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
+		if out, err := c.CombinedOutput(); (err == nil) != (i == 0) {
+			t.Fatalf("run %d: %v\n%s", i, err, out)
+		}
+	}
+}
+
+// docs/CHECKS.md is printed from the checks.
+func TestChecksPageIsUpToDate(t *testing.T) {
+	t.Parallel()
+	want, err := exec.Command("infbench", "checks", "--markdown").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../docs/CHECKS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("make docs writes the page (-printed +page):\n%s", diff)
+	}
+}
+
+// example.toml is a configuration that parses, and shows every key.
+func TestExampleShowsEveryKey(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../example.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range config.Keys() {
+		_, name, ok := strings.Cut(key, ".")
+		if !ok {
+			name = key
+		}
+		if !regexp.MustCompile(`(?m)^(# )?(\[)?` + name + `\b`).Match(b) {
+			t.Errorf("example.toml does not show %s", key)
+		}
+	}
+	c := exec.Command("infbench", "stage2", "-c", "../../example.toml", "--target", "http://127.0.0.1:1", "--quiet")
+	if err := c.Run(); c.ProcessState.ExitCode() != 2 {
+		t.Errorf("exit %d (%v), want 2: the example does not parse", c.ProcessState.ExitCode(), err)
+	}
+}
