@@ -56,7 +56,7 @@ func serve(t *testing.T, h http.Handler) string {
 	return s.URL
 }
 
-func post(t *testing.T, ctx context.Context, url, path, body string) (*http.Response, error) {
+func post(ctx context.Context, t *testing.T, url, path, body string) (*http.Response, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+path, strings.NewReader(body))
 	if err != nil {
@@ -69,7 +69,7 @@ func post(t *testing.T, ctx context.Context, url, path, body string) (*http.Resp
 
 func fetch(t *testing.T, url, path, body string) answer {
 	t.Helper()
-	res, err := post(t, t.Context(), url, path, body)
+	res, err := post(t.Context(), t, url, path, body)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func TestEventsAreNotHeldBack(t *testing.T) {
 			if spec != "" {
 				specs = []string{spec}
 			}
-			res, err := post(t, t.Context(), serve(t, proxy(t, fake{pause: pause}, specs...)), "/v1/chat/completions", chatBody(question, true, ""))
+			res, err := post(t.Context(), t, serve(t, proxy(t, fake{pause: pause}, specs...)), "/v1/chat/completions", chatBody(question, true, ""))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestStaysOpenUntilTheClientLeaves(t *testing.T) {
 				defer close(ended)
 				p.ServeHTTP(w, r)
 			}))
-			res, err := post(t, ctx, url, "/v1/chat/completions", chatBody(question, true, ""))
+			res, err := post(ctx, t, url, "/v1/chat/completions", chatBody(question, true, ""))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestHang(t *testing.T) {
 		<-entered
 		leave()
 	}()
-	if res, err := post(t, ctx, url, "/v1/chat/completions", chatBody(question, false, "")); err == nil {
+	if res, err := post(ctx, t, url, "/v1/chat/completions", chatBody(question, false, "")); err == nil {
 		res.Body.Close()
 		t.Errorf("the second request was answered with %d", res.StatusCode)
 	}

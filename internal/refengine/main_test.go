@@ -59,18 +59,18 @@ func body(prompt, more string) string {
 
 // An answer is what a response says, streamed or not.
 type answer struct {
-	status              int
-	text, thought       string
-	calls               []string
-	ids                 []string
-	finish, stopReason  string
-	usage               gjson.Result
-	tokens              []int64
-	chunks              int
-	logprobs            []gjson.Result
-	promptIDs           int
-	roleFirst, sawDone  bool
-	usageAlone, hasText bool
+	status             int
+	text, thought      string
+	calls              []string
+	ids                []string
+	finish, stopReason string
+	usage              gjson.Result
+	tokens             []int64
+	chunks             int
+	logprobs           []gjson.Result
+	promptIDs          int
+	roleFirst, sawDone bool
+	usageAlone         bool
 }
 
 func plain(t testing.TB, w *httptest.ResponseRecorder) answer {

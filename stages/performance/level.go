@@ -34,7 +34,6 @@ type levelResult struct {
 type collector struct {
 	mu      sync.Mutex
 	w       *work
-	samples []record.Sample
 	answers []kept
 	example string
 	inARow  int // failures without an answer between them
@@ -75,9 +74,7 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 		if p.err != nil {
 			return
 		}
-		if w.c.late > 0 {
-			time.Sleep(w.c.late)
-		}
+		w.dawdle(asking)
 		a := w.ep.Send(asking, p.body)
 		if c.keep(slot, p, a) {
 			endDriving()
@@ -87,6 +84,19 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 		return levelResult{}, err
 	}
 	return c.settle(m, origin, stop.After)
+}
+
+// dawdle makes the harness late where a test asks for it.
+func (w *work) dawdle(ctx context.Context) {
+	if w.c.late == 0 {
+		return
+	}
+	t := time.NewTimer(w.c.late)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
 
 // supply builds requests ahead of time, so that building falls outside of what is
@@ -193,8 +203,9 @@ func outcomeOf(f *endpoint.Failure) record.Outcome {
 		return record.ServerSaid
 	case endpoint.Stopped:
 		return record.Cancelled
+	default:
+		return record.HTTPError
 	}
-	return record.HTTPError
 }
 
 func (w *work) outputTokens(a endpoint.Answer) int {
@@ -205,6 +216,7 @@ func (w *work) outputTokens(a endpoint.Answer) int {
 		if n, err := w.c.CountTokens(a.Content + a.Reasoning); err == nil {
 			return n
 		}
+	default:
 	}
 	return len(a.Timing.Marks)
 }

@@ -87,6 +87,9 @@ type Sweep struct {
 // Stopped returns why the sweep ended early, "" when it did not.
 func (s *Sweep) Stopped() string { return s.stopped }
 
+// Levels returns the number of levels that were measured.
+func (s *Sweep) Levels() int { return len(s.levels) }
+
 // Measurements returns what was measured, for a performance record; an error when
 // no level was finished.
 func (s *Sweep) Measurements() (record.Measurements, error) {

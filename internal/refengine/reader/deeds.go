@@ -122,7 +122,7 @@ func (c *conversation) every(word string) []note {
 	return all
 }
 
-var spelling = regexp.MustCompile("(?i)\\b(?:backwards?|reversed?|in reverse)\\b")
+var spelling = regexp.MustCompile(`(?i)\b(?:backwards?|reversed?|in reverse)\b`)
 
 var spellWord = regexp.MustCompile("(?i)(?:spell|write|reverse|say|spelled)(?: out)?(?: the)?(?: (?:word|string|letters of|text))* [\"'`]?([^\\s\"'`.,?]+)[\"'`]?")
 

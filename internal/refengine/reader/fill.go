@@ -20,7 +20,6 @@ type filler struct {
 	loose []span // quoted texts that belong to none, in order
 	nums  []span
 	whole bool // fill optional properties too, as in an answer in JSON
-	hits  int  // values that came out of the text
 }
 
 func (c *conversation) filler(text string, schema gjson.Result, names []string) *filler {

@@ -227,12 +227,12 @@ func (p *pipeline) compose(rep stages.Report, ending record.Ending) (record.Run,
 	run, err := record.NewRun(record.RunParts{
 		ID: p.id, Started: rep.Started, Took: rep.Took, Command: p.command, Harness: harness(), Identity: id, Ledger: ledger, Ending: ending, Exit: rep.Exit(),
 	})
-	if err != nil || p.sweep == nil || changedServer(rep) {
+	if err != nil || p.sweep == nil || p.sweep.Levels() == 0 || changedServer(rep) {
 		return run, record.PerfRecord{}, err
 	}
 	m, err := p.sweep.Measurements()
 	if err != nil {
-		return run, record.PerfRecord{}, nil
+		return run, record.PerfRecord{}, err
 	}
 	perf, err := performanceOf(id, ledger, m)
 	if err != nil {
