@@ -3,11 +3,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,57 +11,10 @@ import (
 
 	"infbench/gates"
 	"infbench/internal/realengine"
-	"infbench/record"
 )
 
 // load is a short sweep: two levels of a few requests on two cores.
 var load = []string{"--arrival", "sessions:n=1", "--arrival", "sessions:n=2", "--per-level", "3s", "--prompt-tokens", "128", "--output-tokens", "16"}
-
-// infbench runs the real binary; onLine sees each line of stderr as it comes.
-func infbench(t *testing.T, onLine func(string), env []string, args ...string) (exit int, stdout, stderr string) {
-	t.Helper()
-	cmd := exec.Command("infbench", args...)
-	cmd.Env = append(append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir()), env...)
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	pipe, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var lines strings.Builder
-	for in := bufio.NewScanner(pipe); in.Scan(); {
-		lines.WriteString(in.Text() + "\n")
-		if onLine != nil {
-			onLine(in.Text())
-		}
-	}
-	err = cmd.Wait()
-	var failed *exec.ExitError
-	if err != nil && !errors.As(err, &failed) {
-		t.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), out.String(), lines.String()
-}
-
-func lastRun(t *testing.T, path string) record.Run {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var last record.Run
-	for run, err := range record.Read(f) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		last = run
-	}
-	return last
-}
 
 // A healthy small model is never called broken, run after run. INFBENCH_RUNS says how
 // often.
@@ -109,7 +58,7 @@ func TestRealEngineKilledInTheMiddle(t *testing.T) {
 			s := realengine.Start(t, realengine.Options{Slots: 2, Context: 8192})
 			out := filepath.Join(t.TempDir(), "killed.jsonl")
 			seen := 0
-			exit, stdout, stderr := infbench(t, func(line string) {
+			exit, stdout, stderr := infbench(t, func(_ *os.Process, line string) {
 				if strings.HasPrefix(line, at.line) {
 					// The second such line says that the stage or level has ended.
 					if seen++; seen == 2 {

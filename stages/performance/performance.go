@@ -82,7 +82,13 @@ type Sweep struct {
 	planned  int
 	// stopped says why the sweep ended before its last level, "" when it did not.
 	stopped string
+	changed bool
 }
+
+// Changed reports whether the server was seen to be another one, or another
+// configuration, after the measurement: the numbers are then about nothing. A server
+// that no longer answers has not been seen to change.
+func (s *Sweep) Changed() bool { return s.changed }
 
 // Stopped returns why the sweep ended early, "" when it did not.
 func (s *Sweep) Stopped() string { return s.stopped }

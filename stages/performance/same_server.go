@@ -25,11 +25,9 @@ A restart or another configuration in between makes the verdicts and the numbers
 		case err != nil:
 			return gates.Finding{}, err
 		case what != "":
+			s.changed = true
 			return gates.Fail("the server changed during the measurement: its numbers are dropped").With("%s", what), nil
 		}
 		return gates.Pass("nothing that it tells has changed"), nil
 	},
 })
-
-// SameServerCheck is the id of the check whose failure drops the numbers.
-const SameServerCheck = "performance/same-server"

@@ -227,7 +227,7 @@ func (p *pipeline) compose(rep stages.Report, ending record.Ending) (record.Run,
 	run, err := record.NewRun(record.RunParts{
 		ID: p.id, Started: rep.Started, Took: rep.Took, Command: p.command, Harness: harness(), Identity: id, Ledger: ledger, Ending: ending, Exit: rep.Exit(),
 	})
-	if err != nil || p.sweep == nil || p.sweep.Levels() == 0 || changedServer(rep) {
+	if err != nil || p.sweep == nil || p.sweep.Levels() == 0 || p.sweep.Changed() {
 		return run, record.PerfRecord{}, err
 	}
 	m, err := p.sweep.Measurements()
@@ -252,19 +252,6 @@ func performanceOf(id record.Identity, ledger gates.Ledger, m record.Measurement
 		return record.PerfRecord{}, err
 	}
 	return record.NewPerfRecord(id, proof, model, m)
-}
-
-// changedServer reports whether the server was seen to be another one after the
-// measurement: its numbers are then about nothing.
-func changedServer(rep stages.Report) bool {
-	for _, r := range rep.Results {
-		for _, v := range r.Verdicts {
-			if v.Check() == performance.SameServerCheck && v.Status() == gates.Failed {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // finish records and shows what came of the run.

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"infbench/record"
+	"infbench/stages/endpoint/endpointtest"
+)
+
+// infbench runs the real binary; onLine sees each line of stderr as it comes and may
+// stop the process.
+func infbench(t *testing.T, onLine func(p *os.Process, line string), env []string, args ...string) (exit int, stdout, stderr string) {
+	t.Helper()
+	cmd := exec.Command("infbench", args...)
+	cmd.Env = append(append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir()), env...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for in := bufio.NewScanner(pipe); in.Scan(); {
+		lines.WriteString(in.Text() + "\n")
+		if onLine != nil {
+			onLine(cmd.Process, in.Text())
+		}
+	}
+	err = cmd.Wait()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), lines.String()
+}
+
+func lastRun(t *testing.T, path string) record.Run {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var last record.Run
+	for run, err := range record.Read(f) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = run
+	}
+	return last
+}
+
+// Ctrl-C in the middle of a level: 130, and what was measured by then is kept and says
+// that it is incomplete.
+func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
+	t.Parallel()
+	target := endpointtest.Serve(t, &txtar.Archive{})
+	out := filepath.Join(t.TempDir(), "x.jsonl")
+	exit, stdout, stderr := infbench(t, func(p *os.Process, line string) {
+		if strings.HasPrefix(line, "level 2 of 2: closed") {
+			_ = p.Signal(syscall.SIGINT)
+		}
+	}, nil, "run", "--target", target, "--out", out, "--arrival", "sessions:n=1", "--arrival", "sessions:n=2", "--per-level", "1s", "--prompt-tokens", "64", "--output-tokens", "16")
+	if exit != 130 || !strings.Contains(stdout, "exit 130: interrupted") {
+		t.Fatalf("exit %d, want 130\n%s\n%s", exit, stdout, stderr)
+	}
+	run := lastRun(t, out)
+	perf, ok := run.Performance()
+	if ending := run.Parts().Ending; !ok || ending.Complete || ending.Cause != "interrupted" {
+		t.Fatalf("numbers kept: %v, ending %+v\n%s", ok, ending, stdout)
+	}
+	if n := len(perf.Levels()); n < 1 {
+		t.Errorf("%d levels kept, want the first one at least", n)
+	}
+}
+
+// An interrupt before the load: the verdicts so far are kept, without numbers.
+func TestInterruptDuringTheGates(t *testing.T) {
+	t.Parallel()
+	target := endpointtest.Serve(t, &txtar.Archive{})
+	out := filepath.Join(t.TempDir(), "x.jsonl")
+	exit, stdout, _ := infbench(t, func(p *os.Process, line string) {
+		if strings.HasPrefix(line, "stage 3 correctness: 6 checks") {
+			_ = p.Signal(syscall.SIGINT)
+		}
+	}, nil, "run", "--target", target, "--out", out)
+	if exit != 130 {
+		t.Fatalf("exit %d, want 130\n%s", exit, stdout)
+	}
+	run := lastRun(t, out)
+	if _, ok := run.Performance(); ok || run.Parts().Ending.Complete {
+		t.Errorf("numbers %v, ending %+v", ok, run.Parts().Ending)
+	}
+	if !strings.Contains(stdout, "stage 4 performance     not run: interrupted") {
+		t.Errorf("stage 4 is not said to be not run:\n%s", stdout)
+	}
+}
+
+// A kill that nothing can be done about: the draft beside the file is a record.
+func TestKillLeavesADraft(t *testing.T) {
+	t.Parallel()
+	target := endpointtest.Serve(t, &txtar.Archive{})
+	dir := t.TempDir()
+	out := filepath.Join(dir, "x.jsonl")
+	infbench(t, func(p *os.Process, line string) {
+		if strings.HasPrefix(line, "level 2 of 2: closed") {
+			_ = p.Kill()
+		}
+	}, nil, "run", "--target", target, "--out", out, "--arrival", "sessions:n=1", "--arrival", "sessions:n=2", "--per-level", "1s", "--prompt-tokens", "64", "--output-tokens", "16")
+	drafts, _ := filepath.Glob(filepath.Join(dir, "*.unfinished.jsonl"))
+	if len(drafts) != 1 {
+		t.Fatalf("drafts: %v", drafts)
+	}
+	run := lastRun(t, drafts[0])
+	perf, ok := run.Performance()
+	if !ok || len(perf.Levels()) != 1 || run.Parts().Ending.Complete {
+		t.Errorf("numbers %v, ending %+v", ok, run.Parts().Ending)
+	}
+}
