@@ -144,6 +144,8 @@ func (m Matrix) Cells() []Cell {
 	for _, c := range m.cells {
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b Cell) int { return cmp.Or(cmp.Compare(a.Image, b.Image), cmp.Compare(a.Checkpoint, b.Checkpoint)) })
+	slices.SortFunc(out, func(a, b Cell) int {
+		return cmp.Or(cmp.Compare(a.Image, b.Image), cmp.Compare(a.Checkpoint, b.Checkpoint))
+	})
 	return out
 }
