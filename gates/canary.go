@@ -2,6 +2,7 @@ package gates
 
 import (
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -25,13 +26,14 @@ const minHamming = 4
 type Canaries struct {
 	mu     sync.Mutex
 	rng    *rand.Rand
-	issued []string
+	issued []uint32 // packed, one digit in four bits
+	apart  int
 	known  map[string]bool
 }
 
 // NewCanaries returns an empty ledger of canaries; equal seeds issue equal codes.
 func NewCanaries(seed uint64) *Canaries {
-	return &Canaries{rng: rand.New(rand.NewPCG(seed, 0x63616e617279)), known: map[string]bool{}}
+	return &Canaries{rng: rand.New(rand.NewPCG(seed, 0x63616e617279)), apart: minHamming, known: map[string]bool{}}
 }
 
 // Issue returns a new canary, unlike each earlier one and, while there are fewer than
@@ -39,40 +41,54 @@ func NewCanaries(seed uint64) *Canaries {
 func (c *Canaries) Issue() Canary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for try := 0; ; try++ {
+	for try := 1; ; try++ {
 		// 10,000,000 and up: a leading zero would be lost by a model that reads a number.
 		d := fmt.Sprintf("%08d", 10_000_000+c.rng.IntN(90_000_000))
-		// Some 2,000 codes fill the space at the full distance (Gilbert and Varshamov);
-		// after that many tries a nearer code has to do, and each stays unique.
-		if !c.known[d] && c.distinct(d, max(1, minHamming-try/64)) {
-			c.issued = append(c.issued, d)
+		if !c.known[d] && c.distinct(d) {
+			c.issued = append(c.issued, pack(d))
 			c.known[d] = true
 			return Canary{d}
+		}
+		// Some 2,000 codes can always be issued at the full distance (Gilbert and
+		// Varshamov). When tries find no more, nearer codes have to do from then on;
+		// each stays unique.
+		if try%64 == 0 {
+			c.apart = max(1, c.apart-1)
 		}
 	}
 }
 
-func (c *Canaries) distinct(d string, apart int) bool {
-	// A repeated digit run ("11111111") is what a looping model emits by itself.
-	if strings.Count(d, d[:1]) > 4 {
-		return false
+func (c *Canaries) distinct(d string) bool {
+	// One digit over and over ("11111111", "10000000") is what a looping or rounding
+	// model emits by itself.
+	for digit := byte('0'); digit <= '9'; digit++ {
+		if strings.Count(d, string(digit)) > 4 {
+			return false
+		}
 	}
+	p := pack(d)
 	for _, o := range c.issued {
-		if hamming(d, o) < apart {
+		if hamming(p, o) < c.apart {
 			return false
 		}
 	}
 	return true
 }
 
-func hamming(a, b string) int {
-	n := 0
-	for i := range a {
-		if a[i] != b[i] {
-			n++
-		}
+func pack(digits string) uint32 {
+	var p uint32
+	for i := range len(digits) {
+		p = p<<4 | uint32(digits[i]-'0')
 	}
-	return n
+	return p
+}
+
+// hamming counts the digits in which two packed codes differ.
+func hamming(a, b uint32) int {
+	x := a ^ b
+	x |= x >> 2
+	x |= x >> 1
+	return bits.OnesCount32(x & 0x11111111)
 }
 
 // Echo says how an answer holds the canary that it was asked for.
@@ -93,13 +109,16 @@ var echoNames = [...]string{"absent", "slip", "found", "foreign"}
 func (e Echo) String() string { return echoNames[e] }
 
 // Judge looks for want in the answer. Codes of own, which the same prompt held
-// too, are not foreign. seen is the code that decided, "" when there is none.
+// too, are not foreign. seen is the code that decided, "" when there is none. A
+// code counts however its digits are grouped: 48 213 907 is 48213907. The zero
+// Canary is never found.
 func (c *Canaries) Judge(answer string, want Canary, own ...Canary) (e Echo, seen string) {
 	mine := map[string]bool{want.digits: true}
 	for _, o := range own {
 		mine[o.digits] = true
 	}
-	runs := digitRuns(answer)
+	joined := joinDigits(answer)
+	runs := append(digitRuns(joined), digitRuns(answer)...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range runs {
@@ -107,7 +126,10 @@ func (c *Canaries) Judge(answer string, want Canary, own ...Canary) (e Echo, see
 			return Foreign, r
 		}
 	}
-	if strings.Contains(joinDigits(answer), want.digits) {
+	if want == (Canary{}) {
+		return Absent, ""
+	}
+	if strings.Contains(joined, want.digits) {
 		return Found, want.digits
 	}
 	for _, r := range runs {
@@ -123,15 +145,26 @@ func digitRuns(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// joinDigits drops single separators inside numbers, as in "48 213 907".
+// groupers stand between the digits of one number: blanks, the narrow ones of
+// European typesetting among them, and the usual marks.
+const groupers = " ,.-_'\u00a0\u2009\u202f\u2019"
+
+// joinDigits drops single separators inside numbers, as in "48 213 907", and writes
+// full-width digits as ASCII.
 func joinDigits(s string) string {
-	digit := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
+	r := []rune(s)
+	for i, c := range r {
+		if c >= '０' && c <= '９' {
+			r[i] = c - '０' + '0'
+		}
+	}
+	digit := func(i int) bool { return i >= 0 && i < len(r) && r[i] >= '0' && r[i] <= '9' }
 	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if strings.IndexByte(" ,.-_'", s[i]) >= 0 && digit(i-1) && digit(i+1) {
+	for i, c := range r {
+		if digit(i-1) && digit(i+1) && strings.ContainsRune(groupers, c) {
 			continue
 		}
-		b.WriteByte(s[i])
+		b.WriteRune(c)
 	}
 	return b.String()
 }

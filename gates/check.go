@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -113,7 +114,7 @@ var ErrStopped = errors.New("interrupted")
 
 // Run asks one check of one subject and returns the verdict. A missing capability
 // skips it, an error or a missing finding fails it, a panic fails it with the
-// place where it happened, and an interrupted run skips it.
+// place where it happened in one line, and an interrupted run skips it.
 func Run[S any](ctx context.Context, c Check[S], subject S) Verdict {
 	v := Verdict{check: c.ID}
 	start := time.Now()
@@ -131,6 +132,14 @@ func Run[S any](ctx context.Context, c Check[S], subject S) Verdict {
 }
 
 func ask[S any](ctx context.Context, c Check[S], subject S) (f Finding) {
+	defer func() {
+		if p := recover(); p != nil {
+			// A value that was itself made from a panic holds a stack after its first line.
+			what, _, _ := strings.Cut(fmt.Sprint(p), "\n")
+			f = Fail("the check itself broke: %s", what).With("at %s", panicPlace()).
+				Because("a defect in infbench, not in the endpoint").Then("report this with the output of --json")
+		}
+	}()
 	if able, ok := any(subject).(Able); ok {
 		for _, need := range c.Needs {
 			if why := able.Unable(need); why != "" {
@@ -138,12 +147,6 @@ func ask[S any](ctx context.Context, c Check[S], subject S) (f Finding) {
 			}
 		}
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			f = Fail("the check itself broke: %v", p).With("%s", debug.Stack()).
-				Because("a defect in infbench, not in the endpoint").Then("report this with the output of --json")
-		}
-	}()
 	f, err := c.Run(ctx, subject)
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), ErrStopped):
@@ -155,4 +158,24 @@ func ask[S any](ctx context.Context, c Check[S], subject S) (f Finding) {
 		return Fail("the check returned no finding")
 	}
 	return f
+}
+
+// panicPlace returns where the panic that is being recovered from happened, such
+// as "needle.go:41 in correctness.needle". It is no stack trace and names no folder
+// of the machine that built the program.
+func panicPlace() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	panicking := false
+	for {
+		frame, more := frames.Next()
+		inRuntime := strings.HasPrefix(frame.Function, "runtime.")
+		if panicking && !inRuntime {
+			return fmt.Sprintf("%s:%d in %s", filepath.Base(frame.File), frame.Line, frame.Function[strings.LastIndex(frame.Function, "/")+1:])
+		}
+		panicking = panicking || frame.Function == "runtime.gopanic"
+		if !more {
+			return "an unknown place"
+		}
+	}
 }

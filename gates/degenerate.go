@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,7 +12,7 @@ import (
 
 // Symptom is one sign of degenerate text.
 type Symptom struct {
-	// ID is the detector, "D1" to "D12".
+	// ID is the detector, "D1" to "D10".
 	ID string
 	// Hard says that no legitimate text was seen to show it.
 	Hard bool
@@ -37,9 +38,10 @@ const detectorWindow = 8192
 // tables, logs and eight scripts, and on synthetic garbage; see
 // docs/decisions/0006-degenerate-text.md.
 const (
-	periodMax         = 400 // D1: longest period, in runes
-	periodRepeats     = 8   // D1
-	periodRunes       = 200 // D1: least length of the periodic tail
+	periodMax         = 400  // D1: longest period, in runes
+	periodRepeats     = 8    // D1
+	periodRunes       = 200  // D1: least length of the periodic tail
+	ruleRunes         = 1024 // D1: no ruled line of a text is as long
 	runHard, runWarn  = 128, 64
 	gluedPer1000      = 10.0 // D4: glued script changes per 1,000 letters; legitimate maximum 2.2
 	gluedMin          = 4
@@ -48,6 +50,7 @@ const (
 	interleaveWords   = 20
 	interleaveRunes   = 512
 	mojibakeRuns      = 3    // D8
+	mojibakeLong      = 8    // D8: characters in one run that prove it alone
 	tailBreaks        = 16   // D9
 	tailBlanks        = 400  // D9
 	zlibRatio         = 24.0 // D3, support only
@@ -122,16 +125,19 @@ func periodicTail(text string, cutShort bool) (Symptom, bool) {
 		if p > 4 && !strings.ContainsFunc(unit, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }) {
 			continue // a ruled line of a table
 		}
-		if p == 1 && strings.ContainsAny(unit, ruleCharacters) {
-			continue
+		if n < ruleRunes && isRule(r[len(r)-1]) && strings.Trim(unit, string(r[len(r)-1])) == "" {
+			continue // one ruled line, whatever period it is read with
 		}
 		return Symptom{"D1", cutShort, fmt.Sprintf("the last %d characters repeat %s %d times", n, Quote(unit, 40), n/p)}, true
 	}
 	return Symptom{}, false
 }
 
-// ruleCharacters draw lines in legitimate text.
-const ruleCharacters = " -=_*#~.+/\\<>^0|"
+// isRule reports whether a character draws lines in legitimate text: the marks of
+// plain-text tables, and box drawing and block elements.
+func isRule(r rune) bool {
+	return strings.ContainsRune(" -=_*#~.+/\\<>^0|", r) || r >= '\u2500' && r <= '\u259f'
+}
 
 // characterRun is D2: one character in a row.
 func characterRun(text string) (Symptom, bool) {
@@ -141,7 +147,7 @@ func characterRun(text string) (Symptom, bool) {
 		if r != last {
 			last, n = r, 0
 		}
-		if n++; n > most && !strings.ContainsRune(ruleCharacters, r) && !unicode.IsSpace(r) {
+		if n++; n > most && !isRule(r) && !unicode.IsSpace(r) {
 			most, worst = n, r
 		}
 	}
@@ -177,6 +183,10 @@ func scriptOf(r rune) int {
 			return i + 1
 		}
 	}
+	// The micro sign, the letters of formulas and the modifiers belong to no script.
+	if unicode.In(r, unicode.Common, unicode.Inherited) {
+		return 0
+	}
 	return len(scripts) + 1
 }
 
@@ -187,12 +197,15 @@ const (
 	hiragana
 	katakana
 	hangul
+	thai
+	khmer
+	hebrew
 )
 
 var scripts = []*unicode.RangeTable{
 	unicode.Latin, unicode.Greek, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
-	unicode.Cyrillic, unicode.Arabic, unicode.Hebrew, unicode.Thai, unicode.Devanagari, unicode.Bengali,
-	unicode.Tamil, unicode.Telugu, unicode.Georgian, unicode.Armenian, unicode.Ethiopic, unicode.Khmer,
+	unicode.Thai, unicode.Khmer, unicode.Hebrew, unicode.Cyrillic, unicode.Arabic, unicode.Devanagari, unicode.Bengali,
+	unicode.Tamil, unicode.Telugu, unicode.Georgian, unicode.Armenian, unicode.Ethiopic,
 }
 
 // mixes reports whether two scripts next to each other are odd. Latin stands
@@ -205,14 +218,23 @@ func mixes(a, b int) bool {
 	return !(a == latin && b == greek || a == greek && b == latin)
 }
 
+// gluable reports whether a script takes Latin words without a blank: Korean
+// endings and Hebrew prefixes stand at them, Thai and Khmer write no blanks.
+func gluable(s int) bool { return s == hangul || s == thai || s == khmer || s == hebrew }
+
 // gluedScripts is D4: letters of different scripts with nothing between them.
 func gluedScripts(text string) (Symptom, bool) {
 	letters, events, prev := 0, 0, 0
+	escape := false
 	for _, r := range text {
 		s := scriptOf(r)
+		if escape {
+			s = 0 // the n of a written-out \n is no letter of the word behind it
+		}
+		escape = r == '\\' && !escape
 		if s != 0 {
 			letters++
-			if mixes(prev, s) {
+			if mixes(prev, s) && !(prev == latin && gluable(s)) && !(gluable(prev) && s == latin) {
 				events++
 			}
 		} else if unicode.Is(unicode.M, r) {
@@ -292,8 +314,12 @@ func mojibake(text string) (Symptom, bool) {
 	var b []byte
 	example := ""
 	flush := func() {
-		if len(b) >= 2 && utf8.Valid(b) {
+		if n := utf8.RuneCount(b); len(b) >= 2 && utf8.Valid(b) && !germanQuote(b) {
 			runs++
+			if n >= mojibakeLong {
+				// Chinese has no ASCII to end a run: a page of it may be a single one.
+				runs = max(runs, mojibakeRuns)
+			}
 			if example == "" {
 				example = string(b)
 			}
@@ -310,8 +336,27 @@ func mojibake(text string) (Symptom, bool) {
 			flush()
 		}
 	}
+	b = whole(b)
 	flush()
 	return Symptom{"D8", true, fmt.Sprintf("%d characters decoded twice, such as %s", runs, Quote(example, 20))}, runs >= mojibakeRuns
+}
+
+// germanQuote reports whether the bytes are a sharp s before a closing quotation
+// mark, a dash or an ellipsis, as in „groß“: legitimate, and valid UTF-8 by chance
+// (of the N'Ko script).
+func germanQuote(b []byte) bool { return len(b) == 2 && b[0] == 0xdf }
+
+// whole drops a character that the end of the text cut in two.
+func whole(b []byte) []byte {
+	for i := len(b) - 1; i >= 0 && i >= len(b)-3; i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				return b[:i]
+			}
+			break
+		}
+	}
+	return b
 }
 
 // cp1252 holds the bytes 0x80 to 0x9f that Windows-1252 shows as other characters.
@@ -327,9 +372,9 @@ func whitespaceTail(text string, cutShort bool) (Symptom, bool) {
 		return Symptom{}, false
 	}
 	tail := text[len(strings.TrimRightFunc(text, unicode.IsSpace)):]
-	breaks := strings.Count(tail, "\n")
-	return Symptom{"D9", true, fmt.Sprintf("ends in %d blanks with %d line breaks", len(tail), breaks)},
-		breaks >= tailBreaks || len(tail) >= tailBlanks
+	breaks, blanks := strings.Count(tail, "\n"), utf8.RuneCountInString(tail)
+	return Symptom{"D9", true, fmt.Sprintf("ends in %d blanks with %d line breaks", blanks, breaks)},
+		breaks >= tailBreaks || blanks >= tailBlanks
 }
 
 // markers are control tokens of the common chat formats. A detokenised byte token
@@ -337,35 +382,65 @@ func whitespaceTail(text string, cutShort bool) (Symptom, bool) {
 var markers = strings.Fields(`<|im_start|> <|im_end|> <|endoftext|> <|eot_id|> <|eom_id|> <|python_tag|> <|start_header_id|> <|end_header_id|>
 <|begin_of_text|> <|end_of_text|> <|start|> <|channel|> <|message|> <|constrain|> <|call|> <|return|> <|end|> <tool_call> </tool_call> <tool_response>
 </tool_response> <function= <parameter= [TOOL_CALLS] <|tool_calls_section_begin|> <|tool_call_begin|> <｜tool▁calls▁begin｜> <｜tool▁call▁begin｜>
-<｜Assistant｜> <｜User｜> <｜end▁of▁sentence｜> <think> </think> <start_of_turn> <end_of_turn> <unk> <pad> <s> </s> [INST] [/INST] <0x0A>`)
+<｜Assistant｜> <｜User｜> <｜end▁of▁sentence｜> <think> </think> <start_of_turn> <end_of_turn> <unk> <pad> <s> </s> [INST] [/INST]`)
+
+// byteToken is a byte that a SentencePiece vocabulary writes out.
+var byteToken = regexp.MustCompile(`<0x[0-9A-F]{2}>`)
 
 // byteLevel are the letters that byte-level and SentencePiece vocabularies write
 // for blanks. Each is also a character of ordinary text (Maltese, bar charts), so
-// only three before letters count.
+// only three count that stand inside a text without blanks: behind a letter that is
+// no capital, a digit or the end of a sentence, and before a letter.
 var byteLevel = []rune{'Ġ', 'Ċ', '▁'}
 
 // leakedMarker is D10: a control marker that the prompt did not hold. Inside a
 // fenced or quoted code span it may be an example, so there it only warns.
 func leakedMarker(text, prompt string) (Symptom, bool) {
-	for _, m := range markers {
-		i := strings.Index(text, m)
-		if i < 0 || strings.Contains(prompt, m) {
+	var quoted Symptom
+	for _, m := range append(byteToken.FindAllString(text, 256), markers...) {
+		if !strings.Contains(text, m) || strings.Contains(prompt, m) {
 			continue
 		}
-		inCode := strings.Count(text[:i], "`")%2 == 1
-		return Symptom{"D10", !inCode, "holds the control marker " + Quote(m, 40)}, true
+		found := Symptom{"D10", true, "holds the control marker " + Quote(m, 40)}
+		if outsideCode(text, m) {
+			return found, true
+		}
+		if quoted.ID == "" {
+			found.Hard = false
+			quoted = found
+		}
 	}
 	for _, m := range byteLevel {
-		n, prev := 0, rune(0)
+		n, before, prev := 0, rune(0), rune(0)
 		for _, r := range text {
-			if prev == m && unicode.IsLetter(r) && r != m {
+			if prev == m && unicode.IsLetter(r) && r != m && endsWord(before) {
 				n++
 			}
-			prev = r
+			before, prev = prev, r
 		}
 		if n >= 3 && !strings.ContainsRune(prompt, m) {
 			return Symptom{"D10", true, fmt.Sprintf("holds the vocabulary's own blank %s %d times", Quote(string(m), 4), n)}, true
 		}
 	}
-	return Symptom{}, false
+	return quoted, quoted.ID != ""
+}
+
+// outsideCode reports whether one of the places of a marker is not inside a code
+// span: an even number of backticks stands before it.
+func outsideCode(text, marker string) bool {
+	ticks := 0
+	for {
+		i := strings.Index(text, marker)
+		if i < 0 {
+			return false
+		}
+		if ticks += strings.Count(text[:i], "`"); ticks%2 == 0 {
+			return true
+		}
+		text = text[i+len(marker):]
+	}
+}
+
+func endsWord(r rune) bool {
+	return unicode.IsLetter(r) && !unicode.IsUpper(r) || unicode.IsDigit(r) || strings.ContainsRune(".,;:!?)", r)
 }

@@ -145,13 +145,20 @@ func (f Finding) wire() findingWire {
 }
 
 // finding makes the Finding of a written form again; a record is untrusted, so
-// every text is made printable and bounded once more.
+// every text is made printable and bounded once more; our own come back as they
+// were written.
 func (w findingWire) finding() Finding {
-	f := Finding{status: w.Status, summary: Printable(w.Summary, maxSummaryRunes)}
+	f := Finding{status: w.Status, summary: reprint(w.Summary, maxSummaryRunes)}
 	for _, e := range w.Evidence {
-		f.evidence = appendBounded(f.evidence, Printable(e, maxEvidenceRunes), maxEvidence)
+		f.evidence = appendBounded(f.evidence, reprint(e, maxEvidenceRunes), maxEvidence)
 	}
-	return f.Because(w.Causes...).Then(w.Next...)
+	for _, c := range w.Causes {
+		f.causes = appendBounded(f.causes, reprint(c, maxSummaryRunes), maxCauses)
+	}
+	for _, n := range w.Next {
+		f.next = appendBounded(f.next, reprint(n, maxSummaryRunes), maxCauses)
+	}
+	return f
 }
 
 // MarshalJSON refuses the zero Finding.

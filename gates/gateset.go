@@ -123,7 +123,9 @@ func (g GateSet) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON proves the set again from its verdicts; a file cannot assert it.
+// On error the set proves nothing, whatever it proved before.
 func (g *GateSet) UnmarshalJSON(b []byte) error {
+	*g = GateSet{}
 	var l Ledger
 	if err := json.Unmarshal(b, &l); err != nil {
 		return err

@@ -40,6 +40,9 @@ func NewLedger(subject Subject, required []string, verdicts []Verdict, notRun []
 		if int(n.Stage) >= len(stageNames) || stopped[n.Stage] {
 			bad("stage %d is listed as not run twice, or does not exist", n.Stage)
 		}
+		if n.Why == "" {
+			bad("stage %d is listed as not run without a reason", n.Stage)
+		}
 		stopped[n.Stage] = true
 	}
 	given := map[string]bool{}
@@ -80,7 +83,7 @@ func NewLedger(subject Subject, required []string, verdicts []Verdict, notRun []
 func cleanNotRun(in []NotRun) []NotRun {
 	out := slices.Clone(in)
 	for i := range out {
-		out[i].Why = Printable(out[i].Why, maxSummaryRunes)
+		out[i].Why = reprint(out[i].Why, maxSummaryRunes)
 	}
 	return out
 }

@@ -1,10 +1,12 @@
 package gates
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Subject is what verdicts are about: one server process with one
@@ -37,10 +39,24 @@ func NewSubject(p SubjectParts) (Subject, error) {
 	if p.Endpoint == "" && p.Checkpoint == "" {
 		return Subject{}, errors.New("a subject needs an endpoint or a checkpoint")
 	}
-	clean := func(s string) string { return Printable(s, 300) }
 	return Subject{
-		clean(p.Endpoint), clean(p.Engine), clean(p.Model), clean(p.Checkpoint), clean(p.Config), clean(p.Process),
+		part(p.Endpoint), part(p.Engine), part(p.Model), part(p.Checkpoint), part(p.Config), part(p.Process),
 	}, nil
+}
+
+// maxPartRunes bounds a part of a subject, escapes included.
+const maxPartRunes = 300
+
+// part makes a part printable. A long one keeps its head and the hash of the whole:
+// cut in the middle, two subjects could become the same, and a part that grew by
+// the mark of the cut would be another one when it is read back.
+func part(s string) string {
+	p := Printable(s, 0)
+	if utf8.RuneCountInString(p) <= maxPartRunes {
+		return p
+	}
+	head := []rune(p)[:maxPartRunes-40]
+	return fmt.Sprintf("%s… (sha256 %.8x)", string(head), sha256.Sum256([]byte(s)))
 }
 
 // Parts returns the subject's parts.

@@ -60,9 +60,22 @@ func writeRune(b *strings.Builder, r rune, n int, first byte) {
 }
 
 // visible reports whether a rune is shown as itself. Format characters (Cf) hold
-// the bidirectional overrides and the zero-width joiners: a reader must see them.
+// the bidirectional overrides and the zero-width joiners: a reader must see them. So
+// must they the fillers and variation selectors, in which whole texts can hide.
 func visible(r rune) bool {
-	return r == ' ' || unicode.IsGraphic(r) && !unicode.In(r, unicode.Zl, unicode.Zp, unicode.Cf)
+	return r == ' ' || unicode.IsGraphic(r) &&
+		!unicode.In(r, unicode.Zl, unicode.Zp, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// reprint is [Printable] for a text that may have been through it already, such as
+// one from a record: what Printable can have made is left alone, so that a text is
+// not cut a second time by the mark and the escapes that it got the first time.
+func reprint(s string, maxRunes int) string {
+	// An escape has ten characters at most, the mark of the cut fewer than 40.
+	if utf8.RuneCountInString(s) <= 10*maxRunes+40 && Printable(s, 0) == s {
+		return s
+	}
+	return Printable(s, maxRunes)
 }
 
 func plain(s string) bool {

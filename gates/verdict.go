@@ -3,6 +3,7 @@ package gates
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -78,7 +79,7 @@ func (w verdictWire) verdict() (Verdict, error) {
 	if w.Status == 0 {
 		return Verdict{}, fmt.Errorf("the verdict of %s has no status", w.Check)
 	}
-	if w.TookMS < 0 {
+	if w.TookMS < 0 || w.TookMS > math.MaxInt64/int64(time.Millisecond) {
 		return Verdict{}, fmt.Errorf("the verdict of %s took %d ms", w.Check, w.TookMS)
 	}
 	return Verdict{w.Check, w.finding(), time.Duration(w.TookMS) * time.Millisecond}, nil
