@@ -110,7 +110,7 @@ func TestRun(t *testing.T) {
 
 func nilMap() int {
 	var m map[string]int
-	m["x"] = 1
+	m["x"] = 1 //nolint:staticcheck // the panic is what is tested
 	return len(m)
 }
 

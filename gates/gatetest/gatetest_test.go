@@ -30,7 +30,7 @@ func even(name string, faults ...string) gates.Check[string] {
 			case s == "":
 				return gates.Skip("no number"), nil
 			case err != nil:
-				return gates.NotApply("%s is no number", s), nil
+				return gates.NotApply("%s is no number", s), nil //nolint:nilerr // the error is the finding
 			case n%2 != 0:
 				return gates.Fail("wrong").With("%d is odd", n), nil
 			case n < 0:
