@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,8 @@ type Mark struct {
 	// At is the time of the read, Read its number.
 	At   time.Duration
 	Read int32
-	// Tokens is the number of tokens in the event, 0 when the server does not say.
+	// Tokens is the number of tokens since the mark before, which a parser may have held
+	// back until now; 0 when the server does not say.
 	Tokens int32
 }
 
@@ -158,12 +160,21 @@ type Breach struct {
 	What string
 }
 
-// broke notes a breach; the first few suffice.
+// broke notes a breach once; the first few suffice, and a hard one displaces a soft.
 func (a *Answer) broke(hard bool, format string, args ...any) {
 	const most = 8
-	if len(a.Broke) < most {
-		a.Broke = append(a.Broke, Breach{hard, gates.Printable(fmt.Sprintf(format, args...), 200)})
+	b := Breach{hard, gates.Printable(fmt.Sprintf(format, args...), 200)}
+	if slices.Contains(a.Broke, b) {
+		return
 	}
+	if len(a.Broke) == most {
+		i := slices.IndexFunc(a.Broke, func(b Breach) bool { return !b.Hard })
+		if !hard || i < 0 {
+			return
+		}
+		a.Broke = slices.Delete(a.Broke, i, i+1)
+	}
+	a.Broke = append(a.Broke, b)
 }
 
 func (a *Answer) fail(f *Failure) {

@@ -2,8 +2,9 @@ package endpoint
 
 import (
 	"context"
-	"errors"
 	"strings"
+
+	"infbench/gates"
 )
 
 // firstBudget is the token limit of a question's first try. A model that thinks is
@@ -23,15 +24,24 @@ func (e Endpoint) AskPlain(ctx context.Context, r Request) (Answer, error) {
 }
 
 func (e Endpoint) patiently(ctx context.Context, r Request, send func(context.Context, Request) Answer) (Answer, error) {
-	limit := r.maxTokens
-	if limit > firstBudget {
-		limit = firstBudget
+	limit := e.within(min(r.maxTokens, firstBudget))
+	a := send(ctx, r.MaxTokens(limit))
+	if a.Failure != nil || !a.UsedUpThinking() || ctx.Err() != nil {
+		return a, a.Err()
 	}
-	a := send(ctx, r.MaxTokens(e.within(limit)))
-	if a.Failure == nil && a.UsedUpThinking() && !errors.Is(ctx.Err(), context.Canceled) {
-		a = send(ctx, r.MaxTokens(e.within(thinkingBudget)))
+	if more := e.beside(e.within(thinkingBudget), a.Usage.Prompt); more > limit {
+		a = send(ctx, r.MaxTokens(more))
 	}
 	return a, a.Err()
+}
+
+// beside keeps a token limit inside what a prompt leaves of the context.
+func (e Endpoint) beside(tokens int, prompt gates.Count) int {
+	used, counted := prompt.N()
+	if n, ok := e.build.ContextTokens.N(); ok && counted {
+		return min(tokens, n-used)
+	}
+	return tokens
 }
 
 // within keeps a token limit inside the context of the server: some refuse a limit
@@ -60,7 +70,7 @@ func (e Endpoint) ContextTokens(n int) int { return e.build.ContextTokens.Or(n) 
 // Changed says in words what of the server changed since it was opened, "" when
 // nothing did that can be seen.
 func (e Endpoint) Changed(ctx context.Context) (string, error) {
-	now, err := e.engine.Identify(ctx)
+	now, err := e.Identify(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"sync"
 	"time"
 )
 
@@ -70,7 +71,7 @@ func (c *client) plain(ctx context.Context, method, path string, payload []byte)
 	case len(body) > maxPlainBody:
 		return resp.StatusCode, nil, &Failure{Kind: TooLarge, Status: resp.StatusCode, What: "the answer is larger than any answer", Hint: "is this an OpenAI-compatible endpoint?"}
 	case resp.StatusCode != http.StatusOK:
-		return resp.StatusCode, body, judgeStatus(resp, body)
+		return resp.StatusCode, body, judgeStatus(resp, path, c.target.hide(body))
 	}
 	return resp.StatusCode, body, nil
 }
@@ -120,7 +121,7 @@ func (w *watch) enter(phase string, limit time.Duration) {
 	*w = *newWatch(w.cancel, phase, limit)
 }
 
-// alive says that bytes came at the given instant.
+// alive says that bytes came at the given instant, in a phase that bounds silence.
 func (w *watch) alive(now time.Time) {
 	if now.Sub(w.moved) > w.limit/16 {
 		w.timer.Reset(w.limit)
@@ -130,19 +131,45 @@ func (w *watch) alive(now time.Time) {
 
 func (w *watch) stop() { w.timer.Stop() }
 
-// trace notes the phases of a request before its body.
-func trace(ctx context.Context, t *Timing) context.Context {
-	var dial time.Time
+// phases are the times of a request before its body. The transport's goroutines
+// write them, and may do so after the answer has begun: a server can answer before it
+// has read the request. Hence the lock, and hence no pointer into the Answer.
+type phases struct {
+	mu             sync.Mutex
+	began, asked   time.Time
+	wrote, dialled time.Duration
+	fresh          bool
+	written        int
+}
+
+// trace notes the phases of a request that begins at the given instant.
+func trace(ctx context.Context, began time.Time) (context.Context, *phases) {
+	p := &phases{began: began}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { dial = time.Now() },
+		GetConn: func(string) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.asked = time.Now()
+		},
 		GotConn: func(i httptrace.GotConnInfo) {
-			if t.Fresh = !i.Reused; t.Fresh {
-				t.Dialled = time.Since(dial)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.fresh = !i.Reused; p.fresh {
+				p.dialled = time.Since(p.asked)
 			}
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
-			t.Resent = t.Wrote > 0
-			t.Wrote = time.Since(t.Began)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.written++
+			p.wrote = time.Since(p.began)
 		},
-	})
+	}), p
+}
+
+// into copies what is known so far.
+func (p *phases) into(t *Timing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t.Wrote, t.Fresh, t.Dialled, t.Resent = p.wrote, p.fresh, p.dialled, p.written > 1
 }

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/tidwall/gjson"
 
@@ -70,11 +72,11 @@ func Open(ctx context.Context, t Target, o Options) (Endpoint, error) {
 	}
 	s.model = sh.model
 	sh.engine = recognise(ctx, s)
-	if sh.build, err = sh.engine.Identify(ctx); err != nil {
+	ep := Endpoint{sh}
+	if sh.build, err = ep.Identify(ctx); err != nil {
 		c.close()
 		return Endpoint{}, fmt.Errorf("identify the engine: %w", err)
 	}
-	ep := Endpoint{sh}
 	if o.Model != "" && len(list) > 0 && !slices.Contains(list, o.Model) {
 		if err := ep.probeModel(ctx, list); err != nil {
 			c.close()
@@ -160,8 +162,8 @@ func (e Endpoint) FoundUnable(c gates.Capability, why string) { e.lacks.Store(c,
 func (e Endpoint) Refused() []string {
 	var out []string
 	for _, f := range optional {
-		if _, ok := e.refused.Load(f); ok {
-			out = append(out, f)
+		if e.isRefused(f.name) {
+			out = append(out, f.name)
 		}
 	}
 	return out
@@ -201,25 +203,36 @@ func (e Endpoint) ask(ctx context.Context, r Request, stream bool) Answer {
 	if err != nil {
 		return Answer{Failure: asFailure(err), End: Failed}
 	}
-	a := e.Send(ctx, p)
-	if f := a.Failure; f == nil || f.Status != 400 && f.Status != 422 || !e.learnRefusal(f.Said) {
-		return a
+	for {
+		a := e.Send(ctx, p)
+		f := a.Failure
+		if f == nil || f.Status != 400 && f.Status != 422 || !e.learnRefusal(p.body, f.Said) {
+			return a
+		}
+		next, err := e.Prepare(r, stream)
+		if err != nil || bytes.Equal(next.body, p.body) {
+			return a
+		}
+		p = next // one field shorter, so this ends
 	}
-	if p, err = e.Prepare(r, stream); err != nil {
-		return a
-	}
-	return e.Send(ctx, p)
 }
 
-// learnRefusal notes which optional field an error message names.
-func (e Endpoint) learnRefusal(said string) bool {
+// learnRefusal notes which of the optional fields in a body an error message names.
+// Another request may have noted it meanwhile.
+func (e Endpoint) learnRefusal(body []byte, said string) bool {
 	for _, field := range slices.Backward(optional) {
-		if strings.Contains(said, field) && !e.isRefused(field) {
-			e.refused.Store(field, struct{}{})
+		if names(said, field.name) && gjson.GetBytes(body, field.path).Exists() {
+			e.refused.Store(field.name, struct{}{})
 			return true
 		}
 	}
 	return false
+}
+
+// names reports whether a text holds a name as a whole word.
+func names(text, name string) bool {
+	word := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool { return !word(r) }), name)
 }
 
 // ErrNoTokenizer says that the engine has no way to count tokens.
@@ -244,7 +257,10 @@ func (e Endpoint) Cold(r Request, salt string) (Request, string) {
 
 // Identify asks the engine again what it is: a restart or another configuration
 // since [Open] shows as a difference.
-func (e Endpoint) Identify(ctx context.Context) (Build, error) { return e.engine.Identify(ctx) }
+func (e Endpoint) Identify(ctx context.Context) (Build, error) {
+	b, err := e.engine.Identify(ctx)
+	return b.clean(), err
+}
 
 // modelsIn returns the ids of a model list, or nil when it is none.
 func modelsIn(body []byte) []string {

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -85,6 +86,14 @@ type Build struct {
 	Slots gates.Count
 }
 
+// clean makes what a server says of itself safe to print, and bounds it.
+func (b Build) clean() Build {
+	for _, s := range []*string{&b.Version, &b.Device, &b.Checkpoint, &b.Process, &b.Image} {
+		*s = gates.Printable(*s, 120)
+	}
+	return b
+}
+
 // adapter recognises one engine. recognise returns nil when the server is another.
 type adapter struct {
 	name string
@@ -146,24 +155,20 @@ func count(r gjson.Result) gates.Count {
 }
 
 // metrics reads /metrics; an empty map where there are none.
-func (s *surface) metrics(ctx context.Context, anew bool) map[string]*dto.MetricFamily {
-	r := reply{}
-	if anew {
-		r = s.ask(ctx, "/metrics")
-	} else {
-		r = s.get(ctx, "/metrics")
-	}
+func (s *surface) metrics(ctx context.Context) map[string]*dto.MetricFamily {
+	return families(s.get(ctx, "/metrics").body)
+}
+
+// families reads Prometheus text as far as it can be read.
+func families(body []byte) map[string]*dto.MetricFamily {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(string(r.body)))
-	if err != nil {
-		return nil
-	}
-	return families
+	out, _ := parser.TextToMetricFamilies(bytes.NewReader(body))
+	return out
 }
 
 // hasMetrics reports whether a metric's name begins with the prefix.
 func (s *surface) hasMetrics(ctx context.Context, prefix string) bool {
-	for name := range s.metrics(ctx, false) {
+	for name := range s.metrics(ctx) {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -42,7 +43,9 @@ const (
 
 // A Failure is a request that did not lead to an answer. Its text is one line: what
 // happened, in the server's own words where there are any, and what to do. It holds
-// no key, header or host name.
+// no header and no host name of ours. A key that the server echoes is taken out of its
+// words before they are cut; whatever else they hold (host names, paths) is for the
+// redactor of whoever writes them down.
 type Failure struct {
 	Kind Kind
 	// Status is the HTTP status, 0 when there was none.
@@ -86,7 +89,7 @@ func explain(ctx context.Context, err error) *Failure {
 		return failure
 	case errors.As(cause, &failure):
 		return failure
-	case errors.Is(cause, gates.ErrStopped):
+	case errors.Is(cause, gates.ErrStopped), errors.Is(cause, context.Canceled):
 		return &Failure{Kind: Stopped, What: "interrupted"}
 	case errors.As(err, &dns):
 		return &Failure{Kind: Unreachable, What: "the host name of the target is not known", Hint: "check the address"}
@@ -94,6 +97,8 @@ func explain(ctx context.Context, err error) *Failure {
 		return &Failure{Kind: Unreachable, What: "nothing listens at the target: connection refused", Hint: "is the server up, and on this port?"}
 	case errors.As(err, &cert), errors.As(err, &unknown):
 		return &Failure{Kind: BadTLS, What: "the target's certificate is not trusted", Hint: "check the address, or add the authority to the system's certificates (SSL_CERT_FILE)"}
+	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // a TLS alert
+		return &Failure{Kind: BadTLS, What: "the target answered in TLS", Hint: hintHTTPS}
 	case errors.As(err, &record), errors.As(err, &alert), strings.Contains(err.Error(), "tls: "), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return &Failure{Kind: BadTLS, What: "no TLS connection: the target does not speak it, or refuses ours", Hint: "is it http:// rather than https://?"}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(cause, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
@@ -110,13 +115,15 @@ func explain(ctx context.Context, err error) *Failure {
 	return &Failure{Kind: BrokenOff, What: "the answer did not follow HTTP", Hint: "is this an OpenAI-compatible endpoint?"}
 }
 
-// judgeStatus turns a response that is no 200 into a Failure.
-func judgeStatus(r *http.Response, body []byte) *Failure {
+const hintHTTPS = "is it https:// rather than http://?"
+
+// judgeStatus turns a response to the path that is no 200 into a Failure.
+func judgeStatus(r *http.Response, path string, body []byte) *Failure {
 	f := &Failure{Status: r.StatusCode, Said: said(body), What: fmt.Sprintf("the server answered %d", r.StatusCode)}
 	switch code := r.StatusCode; {
 	case code == 401 || code == 403:
 		f.Kind, f.Hint = Unauthorized, "set the key in the environment variable that --api-key-env names (default OPENAI_API_KEY)"
-	case code == 404 && strings.Contains(strings.ToLower(f.Said), "model"):
+	case code == 404 && path == chatPath && strings.Contains(strings.ToLower(f.Said), "model"):
 		f.Kind, f.Hint = UnknownModel, "name a served model with --model"
 	case code == 404:
 		f.Kind, f.Hint = Refused, "is the path of the target right? it stands before /v1/chat/completions"
@@ -127,14 +134,22 @@ func judgeStatus(r *http.Response, body []byte) *Failure {
 		f.Kind, f.Hint = Refused, "it redirects: use the address that it redirects to as the target"
 	case code >= 500:
 		f.Kind, f.Hint = ServerFault, "look at the server's log"
+	case code == 400 && strings.Contains(strings.ToLower(f.Said), "http request to an https"):
+		f.Kind, f.Hint = BadTLS, hintHTTPS
+	case code == 400 && strings.Contains(strings.ToLower(f.Said), "plain http request was sent to https"):
+		f.Kind, f.Hint = BadTLS, hintHTTPS
 	default:
-		f.Kind = Refused
+		f.Kind, f.Hint = Refused, "the server does not take this request: see its words, or its log"
 	}
 	return f
 }
 
+// retryAfter reads seconds or a date; 0 for what is neither, past, or beyond an hour.
 func retryAfter(h string) time.Duration {
 	d, err := time.ParseDuration(h + "s")
+	if at, bad := http.ParseTime(h); bad == nil {
+		d, err = time.Until(at), nil
+	}
 	if err != nil || d < 0 || d > time.Hour {
 		return 0
 	}
@@ -142,13 +157,16 @@ func retryAfter(h string) time.Duration {
 }
 
 // said finds the message in the error bodies of the known servers: an object under
-// "error", a string there, "detail" (text or a list), "message"; else the beginning
-// of the text, unless it is HTML.
+// "error", a string there, "detail" (text, or a list that names the field apart from
+// the message), "message"; else the beginning of the text, unless it is HTML.
 func said(body []byte) string {
 	text := strings.TrimSpace(string(body))
 	if shallow(body) && gjson.ValidBytes(body) {
 		root := gjson.ParseBytes(body)
-		for _, path := range []string{"error.message", "error", "detail.0.msg", "detail", "message"} {
+		if list := complaints(root.Get("detail")); list != "" {
+			return gates.Printable(list, maxSaid)
+		}
+		for _, path := range []string{"error.message", "error", "detail", "message"} {
 			if m := root.Get(path); m.Type == gjson.String && m.Str != "" {
 				return gates.Printable(m.Str, maxSaid)
 			}
@@ -160,9 +178,27 @@ func said(body []byte) string {
 	return gates.Printable(text, maxSaid)
 }
 
+// complaints joins a validator's list: where, and what; "" when it is none.
+func complaints(detail gjson.Result) string {
+	var out []string
+	for _, d := range detail.Array() {
+		if msg := d.Get("msg").Str; msg != "" && len(out) < 4 {
+			var where []string
+			for _, l := range d.Get("loc").Array() {
+				where = append(where, l.String())
+			}
+			out = append(out, strings.TrimPrefix(strings.Join(where, ".")+": "+msg, ": "))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
 // shallow reports whether JSON nests so little that a recursive reader is safe.
 func shallow(b []byte) bool {
 	const most = 256
+	if bytes.Count(b, []byte{'{'})+bytes.Count(b, []byte{'['}) <= most {
+		return true // the usual case, at a fraction of the price
+	}
 	depth, inString := 0, false
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {

@@ -16,12 +16,14 @@ func (generic) Name() string { return "generic" }
 
 // Identify takes what the model list and /version hold, if anything.
 func (g generic) Identify(ctx context.Context) (Build, error) {
-	g.s.get(ctx, modelsPath)
+	if err := g.s.anew(ctx); err != nil {
+		return Build{}, err
+	}
 	return Build{
 		Version:       g.s.json(ctx, "/version", "version").Str,
 		ContextTokens: count(g.s.listed(ctx, "max_model_len")),
 		Config:        configHash(strings.TrimSpace(g.s.listed(ctx, "max_model_len").Raw)),
-		Process:       processStart(g.s.metrics(ctx, true)),
+		Process:       processStart(g.s.metrics(ctx)),
 	}, nil
 }
 

@@ -6,16 +6,17 @@ import "time"
 type Limits struct {
 	// Connect bounds dialling and the TLS handshake.
 	Connect time.Duration
-	// First bounds the time to the first event, prefill and queue included.
+	// First bounds the time to the first event, prefill and queue included; comments that
+	// a server sends meanwhile do not extend it.
 	First time.Duration
 	// Gap bounds the silence between two reads after the first event.
 	Gap time.Duration
-	// Settle bounds the silence after finish_reason or [DONE]: an endpoint that keeps
-	// the connection open then has not ended the stream.
+	// Settle bounds the time from finish_reason to [DONE] or the close, and from [DONE] to
+	// the close: an endpoint that keeps the connection open has not ended the stream.
 	Settle time.Duration
 	// Total bounds the request.
 	Total time.Duration
-	// EventBytes bounds one event, AnswerBytes one whole answer.
+	// EventBytes bounds one event, AnswerBytes one whole stream with all around its text.
 	EventBytes, AnswerBytes int
 }
 

@@ -24,10 +24,10 @@ func (llamacpp) Name() string { return "llama.cpp" }
 // Identify reads /props and the model list. Of the model's path only the last
 // element is kept.
 func (e llamacpp) Identify(ctx context.Context) (Build, error) {
-	if _, err := e.s.modelList(ctx); err != nil {
+	if err := e.s.anew(ctx); err != nil {
 		return Build{}, err
 	}
-	props := e.s.ask(ctx, "/props").body
+	props := e.s.get(ctx, "/props").body
 	get := func(key string) gjson.Result { return jsonAt(props, key) }
 	file := baseName(get("model_path").Str)
 	return Build{
@@ -44,7 +44,7 @@ func (e llamacpp) Identify(ctx context.Context) (Build, error) {
 // process marks the server process: by its start time where the metrics hold it,
 // else by the media marker, which llama.cpp draws at random when it starts.
 func (e llamacpp) process(ctx context.Context, marker string) string {
-	if start := processStart(e.s.metrics(ctx, true)); start != "" || marker == "" {
+	if start := processStart(e.s.metrics(ctx)); start != "" || marker == "" {
 		return start
 	}
 	return "marker " + configHash(marker)

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,15 +23,22 @@ type assembly struct {
 	kept      int
 	limit     int
 	events    int
+	objects   int // events that are JSON objects
 	finishes  int
-	counted   int // completion tokens by running usage
 	plain     bool
+	id        string              // as the server wrote it
+	hide      func([]byte) []byte // takes the key out of what the server says
+	// Tokens so far: sent by the server's account, and told in marks. byIDs says that
+	// token ids are counted, unsure that a text came without any account.
+	sent, told    int
+	byIDs, unsure bool
+	repeat        repeat
+	parseAll      bool // for the test that parsing all gives the same
 }
 
 type callParts struct {
 	id, name  string
 	arguments strings.Builder
-	named     bool
 }
 
 // maxCalls bounds the tool calls of one answer: a degenerate model makes hundreds.
@@ -44,12 +52,17 @@ func (s *assembly) take(ev Event) (stop bool) {
 		s.answer.End = Done
 		return true
 	}
-	if !utf8.Valid(data) {
+	if text, usage, ok := s.repeat.match(data); ok && ev.Name == "" {
+		s.again(text, usage, ev)
+		return false
+	}
+	valid := utf8.Valid(data)
+	if !valid {
 		s.answer.broke(hard, "event %d is not UTF-8", s.events)
 	}
 	if !shallow(data) || !gjson.ValidBytes(data) {
 		if ev.Name == "error" {
-			s.answer.fail(&Failure{Kind: SaidError, Status: 200, Said: said(data), What: "an error inside the 200 stream"})
+			s.said(data, "an error event inside the 200 stream")
 			return false
 		}
 		s.answer.broke(hard, "event %d is not JSON: %s", s.events, gates.Quote(string(data[:min(len(data), 200)]), 80))
@@ -58,8 +71,27 @@ func (s *assembly) take(ev Event) (stop bool) {
 	if s.answer.Timing.FirstEvent == 0 {
 		s.answer.Timing.FirstEvent = ev.At
 	}
-	s.object(gjson.ParseBytes(data), ev)
+	root := gjson.ParseBytes(data)
+	if !root.IsObject() {
+		if ev.Name == "error" {
+			s.said(data, "an error event inside the 200 stream")
+			return false
+		}
+		s.answer.broke(hard, "event %d is no JSON object: %s", s.events, gates.Quote(string(data[:min(len(data), 200)]), 80))
+		return false
+	}
+	s.objects++
+	c := s.object(root, ev)
+	s.stamp(c, ev)
+	if valid && ev.Name == "" && !s.plain && !s.parseAll {
+		s.repeat.learn(root.Raw, c)
+	}
 	return false
+}
+
+// said fails the answer with the server's own words.
+func (s *assembly) said(raw []byte, what string) {
+	s.answer.fail(&Failure{Kind: SaidError, Status: 200, Said: said(s.hide(raw)), What: what, Hint: "look at the server's log"})
 }
 
 // How much a breach of the contract costs.
@@ -67,70 +99,81 @@ const hard, soft = true, false
 
 // chunk is what one event brought.
 type chunk struct {
-	text, answer bool  // generated text in any channel, in one that is not reasoning
-	tokens       int32 // 0: unknown
+	text, answer bool // generated text in any channel, in one that is not reasoning
+	choice       bool // the choice that was asked for
+	accounted    bool // the server says how many tokens
+	more         bool // something besides one text
+	texts        int
+	into         *strings.Builder // where the last text went
+	value        gjson.Result     // the last text
+	usages       int
+	usage        gjson.Result // the last usage
 }
 
-func (s *assembly) object(root gjson.Result, ev Event) {
+func (s *assembly) object(root gjson.Result, ev Event) (c chunk) {
 	a := s.answer
-	var c chunk
-	var choices, usage bool
 	running := -1
 	root.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "id":
-			if v.Str != "" && a.ID != "" && v.Str != a.ID {
+			switch {
+			case v.Str == "" || v.Str == s.id:
+			case s.id == "":
+				s.id, a.ID = v.Str, gates.Printable(v.Str, 100)
+			default:
 				a.broke(soft, "the id changes within the stream")
 			}
-			a.ID = or(a.ID, gates.Printable(v.Str, 100))
 		case "model":
-			a.Model = or(a.Model, gates.Printable(v.Str, 200))
+			if a.Model == "" {
+				a.Model = gates.Printable(v.Str, 200)
+			}
 		case "error":
 			if v.Type != gjson.Null && v.Type != gjson.False {
-				a.fail(&Failure{Kind: SaidError, Status: 200, Said: said([]byte(root.Raw)), What: "an error inside the 200 answer", Hint: "look at the server's log"})
+				s.said([]byte(root.Raw), "an error inside the 200 answer")
 			}
 		case "object":
 			if v.Str == "error" {
-				a.fail(&Failure{Kind: SaidError, Status: 200, Said: said([]byte(root.Raw)), What: "an error inside the 200 answer", Hint: "look at the server's log"})
+				s.said([]byte(root.Raw), "an error inside the 200 answer")
 			}
 		case "choices":
 			v.ForEach(func(_, choice gjson.Result) bool {
-				if choice.Get("index").Int() != 0 {
-					return true // another choice than the one asked for
+				if !choice.IsObject() {
+					c.more = true
+					a.broke(hard, "event %d holds a choice that is %s", s.events, gates.Quote(choice.Raw, 20))
+					return true
 				}
-				choices = true
 				s.choice(choice, &c)
 				return true
 			})
-			if choices || len(v.Raw) <= 4 {
-				break
-			}
-			if v.IsArray() && strings.Contains(v.Raw, "null") {
-				a.broke(hard, "event %d holds a null choice", s.events)
-			}
 		case "usage":
 			if v.IsObject() {
-				usage = true
+				c.usage = v
+				c.usages++
 				s.usage(v)
 				running = a.Usage.Completion.Or(-1)
 			}
 		case "timings":
+			c.more = true
+			if running < 0 {
+				running = count(v.Get("predicted_n")).Or(-1)
+			}
 			s.timings(v)
 		}
 		return true
 	})
 	if ev.Name == "error" && a.Failure == nil {
-		a.fail(&Failure{Kind: SaidError, Status: 200, Said: said([]byte(root.Raw)), What: "an error event inside the 200 stream"})
+		s.said([]byte(root.Raw), "an error event inside the 200 stream")
 	}
-	// Per-chunk usage counts the tokens of the chunk: the only way besides token ids
-	// to know how many a chunk carries.
-	if choices && usage && running >= 0 {
-		if c.tokens == 0 && c.text {
-			c.tokens = int32(max(0, running-s.counted))
-		}
-		s.counted = running
+	s.account(&c, running)
+	return c
+}
+
+// account takes a running count of tokens. A running usage, or llama.cpp's running
+// timings, are the only ways besides token ids to know how many tokens a chunk carries.
+func (s *assembly) account(c *chunk, running int) {
+	if c.choice && running >= 0 && !s.byIDs {
+		s.sent, c.accounted = running, true
 	}
-	s.stamp(c, ev)
 }
 
 func (s *assembly) stamp(c chunk, ev Event) {
@@ -145,11 +188,27 @@ func (s *assembly) stamp(c chunk, ev Event) {
 		t.FirstAnswer = ev.At
 	}
 	t.LastToken = ev.At
-	t.Marks = append(t.Marks, Mark{At: ev.At, Read: int32(ev.Read), Tokens: c.tokens})
+	t.Marks = append(t.Marks, Mark{At: ev.At, Read: int32(ev.Read), Tokens: s.tokens(c)})
 }
 
-// choice reads a delta of the stream, a whole message, or a text completion.
+// tokens returns how many tokens came since the mark before. Once a text has come
+// without an account the next account covers it too, so that none can be told apart.
+func (s *assembly) tokens(c chunk) int32 {
+	if s.unsure = s.unsure || !c.accounted; s.unsure {
+		return 0
+	}
+	n := max(0, s.sent-s.told)
+	s.told = s.sent
+	return int32(min(n, 1<<30))
+}
+
+// choice reads a delta of the stream, a whole message, or a text completion. Another
+// choice than the one asked for is left out.
 func (s *assembly) choice(choice gjson.Result, c *chunk) {
+	if choice.Get("index").Int() != 0 {
+		return
+	}
+	c.choice = true
 	choice.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "delta", "message":
@@ -158,14 +217,17 @@ func (s *assembly) choice(choice gjson.Result, c *chunk) {
 			s.keep(&s.content, v, c, true)
 		case "finish_reason":
 			if v.Type == gjson.String && v.Str != "" {
+				c.more = true
 				s.finishes++
 				s.answer.Finish = gates.Printable(v.Str, 40)
 			}
 		case "logprobs":
+			c.more = c.more || v.Type != gjson.Null
 			s.logprobs(v)
 		case "token_ids":
 			if v.IsArray() {
-				c.tokens = int32(v.Get("#").Int())
+				s.sent += int(v.Get("#").Int())
+				s.byIDs, c.accounted, c.more = true, true, true
 			}
 		}
 		return true
@@ -173,22 +235,30 @@ func (s *assembly) choice(choice gjson.Result, c *chunk) {
 }
 
 func (s *assembly) delta(delta gjson.Result, c *chunk) {
-	var both bool
+	var first gjson.Result // of the two names of reasoning
 	delta.ForEach(func(k, v gjson.Result) bool {
 		switch k.Str {
 		case "content":
 			s.keep(&s.content, v, c, true)
 		case "reasoning", "reasoning_content":
 			// Some servers send the same text under both names for a while.
-			if v.Type == gjson.String && v.Str != "" && !both {
-				both = true
+			switch {
+			case v.Type != gjson.String || v.Str == "":
+			case !first.Exists():
+				first = v
 				s.answer.ReasoningField = k.Str
 				s.keep(&s.reasoning, v, c, false)
+			case v.Str == first.Str:
+				c.more = true
+			default:
+				c.more = true
+				s.answer.broke(hard, "reasoning and reasoning_content differ in one event")
 			}
 		case "refusal":
 			s.keep(&s.refusal, v, c, true)
 		case "tool_calls":
 			v.ForEach(func(_, call gjson.Result) bool {
+				c.more = true
 				s.call(call, c)
 				return true
 			})
@@ -198,11 +268,14 @@ func (s *assembly) delta(delta gjson.Result, c *chunk) {
 }
 
 func (s *assembly) keep(into *strings.Builder, v gjson.Result, c *chunk, answer bool) {
+	if v.Type == gjson.JSON || v.Type == gjson.Number {
+		c.more = true
+		s.answer.broke(hard, "event %d holds %s in place of text", s.events, gates.Quote(v.Raw[:min(len(v.Raw), 100)], 40))
+	}
 	if v.Type != gjson.String || v.Str == "" {
 		return
 	}
-	c.text = true
-	c.answer = c.answer || answer
+	c.brought(into, v, answer)
 	if s.kept += len(v.Str); s.kept <= s.limit {
 		into.WriteString(v.Str)
 	}
@@ -214,9 +287,9 @@ func (s *assembly) call(call gjson.Result, c *chunk) {
 		i = int(at.Int())
 	} else if !s.plain {
 		s.answer.broke(soft, "a tool-call delta has no index")
-		i = max(0, len(s.calls)-1)
-		if call.Get("id").Str != "" || len(s.calls) == 0 {
-			i = len(s.calls)
+		i = len(s.calls)
+		if id := call.Get("id").Str; i > 0 && (id == "" || id == s.calls[i-1].id) {
+			i--
 		}
 	}
 	if i < 0 || i >= maxCalls {
@@ -232,10 +305,10 @@ func (s *assembly) call(call gjson.Result, c *chunk) {
 	p := s.calls[i]
 	p.id = or(p.id, call.Get("id").Str)
 	if name := call.Get("function.name").Str; name != "" {
-		if p.named && name != p.name {
+		if p.name != "" && name != p.name {
 			s.answer.broke(hard, "a tool call changes its name")
 		}
-		p.name, p.named = or(p.name, name), true
+		p.name = or(p.name, name)
 		c.text, c.answer = true, true
 	}
 	switch args := call.Get("function.arguments"); {
@@ -246,6 +319,7 @@ func (s *assembly) call(call gjson.Result, c *chunk) {
 		}
 	case args.IsObject():
 		s.answer.broke(hard, "a tool call's arguments are an object, not text")
+		c.text, c.answer = true, true
 		if s.kept += len(args.Raw); s.kept <= s.limit {
 			p.arguments.WriteString(args.Raw)
 		}
@@ -257,23 +331,34 @@ func (s *assembly) call(call gjson.Result, c *chunk) {
 func (s *assembly) usage(v gjson.Result) {
 	u := &s.answer.Usage
 	set := func(c *gates.Count, r gjson.Result) {
-		if r.Type == gjson.Number {
-			*c = gates.CountOf(int(r.Int()))
+		if n := count(r); n != (gates.Count{}) {
+			*c = n
 		}
 	}
-	set(&u.Prompt, v.Get("prompt_tokens"))
-	set(&u.Completion, v.Get("completion_tokens"))
-	set(&u.Total, v.Get("total_tokens"))
-	set(&u.Cached, v.Get("prompt_tokens_details.cached_tokens"))
-	set(&u.Reasoning, v.Get("completion_tokens_details.reasoning_tokens"))
-	set(&u.Reasoning, v.Get("reasoning_tokens"))
+	v.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "prompt_tokens":
+			set(&u.Prompt, v)
+		case "completion_tokens":
+			set(&u.Completion, v)
+		case "total_tokens":
+			set(&u.Total, v)
+		case "reasoning_tokens":
+			set(&u.Reasoning, v)
+		case "prompt_tokens_details":
+			set(&u.Cached, v.Get("cached_tokens"))
+		case "completion_tokens_details":
+			set(&u.Reasoning, v.Get("reasoning_tokens"))
+		}
+		return true
+	})
 }
 
 func (s *assembly) timings(v gjson.Result) {
 	e := &s.answer.Timing.Engine
 	set := func(c *gates.Count, key string) {
-		if r := v.Get(key); r.Type == gjson.Number {
-			*c = gates.CountOf(int(r.Int()))
+		if n := count(v.Get(key)); n != (gates.Count{}) {
+			*c = n
 		}
 	}
 	set(&e.PromptTokens, "prompt_n")
@@ -308,8 +393,14 @@ func (s *assembly) logprobs(v gjson.Result) {
 	})
 }
 
+// alternative reads one entry. A logprob that is no number, such as the null that a
+// server writes for NaN, is NaN and not the certainty that 0 would be.
 func alternative(v gjson.Result) Alternative {
-	return Alternative{Token: v.Get("token").Str, Logprob: v.Get("logprob").Float()}
+	a := Alternative{Token: v.Get("token").Str, Logprob: math.NaN()}
+	if lp := v.Get("logprob"); lp.Type == gjson.Number {
+		a.Logprob = lp.Num
+	}
+	return a
 }
 
 // finish moves the joined texts into the answer.

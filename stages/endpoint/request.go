@@ -124,8 +124,12 @@ func (r Request) Text() string {
 	return string(b)
 }
 
-// optional are the fields that a server may refuse; see [Endpoint.Refused].
-var optional = []string{"seed", "top_p", "stream_options", "continuous_usage_stats"}
+// optional are the fields that a server may refuse, and where they stand; see
+// [Endpoint.Refused].
+var optional = []struct{ name, path string }{
+	{"seed", "seed"}, {"top_p", "top_p"}, {"stream_options", "stream_options"},
+	{"continuous_usage_stats", "stream_options.continuous_usage_stats"},
+}
 
 // body writes the request. go-openai's own request type leaves out a temperature of
 // 0, so that the server's default would apply; hence this one.

@@ -8,7 +8,7 @@ import (
 )
 
 var _ = adapt(adapter{name: "sglang", rank: 20, recognise: func(ctx context.Context, s *surface) Engine {
-	if s.ownedBy(ctx) == "sglang" || s.hasMetrics(ctx, "sglang:") || s.json(ctx, "/get_server_info", "version").Exists() && s.json(ctx, "/get_model_info", "model_path").Exists() {
+	if s.ownedBy(ctx) == "sglang" || s.hasMetrics(ctx, "sglang:") || jsonAt(sglang{s}.info(ctx).body, "version").Exists() && s.json(ctx, "/get_model_info", "model_path").Exists() {
 		return sglang{s}
 	}
 	return nil
@@ -29,16 +29,16 @@ var sglangConfig = []string{
 }
 
 func (e sglang) info(ctx context.Context) reply {
-	if r := e.s.ask(ctx, "/get_server_info"); r.status == 200 {
+	if r := e.s.get(ctx, "/get_server_info"); r.status == 200 {
 		return r
 	}
-	return e.s.ask(ctx, "/server_info")
+	return e.s.get(ctx, "/server_info")
 }
 
 // Identify reads /get_server_info (newer: /server_info), /get_model_info and the
 // model list.
 func (e sglang) Identify(ctx context.Context) (Build, error) {
-	if _, err := e.s.modelList(ctx); err != nil {
+	if err := e.s.anew(ctx); err != nil {
 		return Build{}, err
 	}
 	info := e.info(ctx).body
@@ -52,13 +52,13 @@ func (e sglang) Identify(ctx context.Context) (Build, error) {
 		Checkpoint:    baseName(e.s.json(ctx, "/get_model_info", "model_path").Str),
 		ContextTokens: count(e.s.listed(ctx, "max_model_len")),
 		Config:        configHash(lines...),
-		Process:       processStart(e.s.metrics(ctx, true)),
+		Process:       processStart(e.s.metrics(ctx)),
 	}, nil
 }
 
 // Unable knows that the radix cache was switched off, where the server says so.
 func (e sglang) Unable(c gates.Capability) string {
-	if c == PrefixCache && jsonAt(e.s.get(context.Background(), "/get_server_info").body, "disable_radix_cache").Bool() {
+	if c == PrefixCache && jsonAt(e.info(context.Background()).body, "disable_radix_cache").Bool() {
 		return "the radix cache is switched off (disable_radix_cache)"
 	}
 	return ""

@@ -19,18 +19,29 @@ type Event struct {
 	Data []byte
 }
 
-// errEventTooLarge says that one event or line exceeded the limit.
-var errEventTooLarge = errors.New("an event of the stream is larger than the limit")
+// errEventTooLarge says that one event or line exceeded the limit, errStreamTooLarge
+// that the whole stream did.
+var (
+	errEventTooLarge  = errors.New("an event of the stream is larger than the limit")
+	errStreamTooLarge = errors.New("the stream is larger than the limit")
+)
 
 // eventReader splits a stream into events. Memory is bounded by the event limit,
-// whatever is sent: a line of 2 GB ends the stream with errEventTooLarge.
+// whatever is sent: a line of 2 GB ends the stream with errEventTooLarge, and
+// comments without end with errStreamTooLarge.
+//
+// Note: lines end in LF or CRLF. The lone CR that the standard also allows is sent by
+// no server, and waiting for what follows it would delay events.
 type eventReader struct {
 	src      io.Reader
 	now      func() time.Duration
 	onRead   func(n int, at time.Duration)
 	buf      []byte
 	from, to int // the unread part of buf
-	limit    int
+	limit    int // bytes of one event
+	most     int // bytes of the whole stream
+	read     int // bytes so far
+	begun    bool
 	at       time.Duration
 	reads    int
 	data     []byte
@@ -42,8 +53,8 @@ type eventReader struct {
 
 const firstBuffer = 16 << 10
 
-func newEventReader(src io.Reader, limit int, now func() time.Duration, onRead func(int, time.Duration)) *eventReader {
-	return &eventReader{src: src, now: now, onRead: onRead, limit: limit, buf: make([]byte, min(firstBuffer, limit))}
+func newEventReader(src io.Reader, limit, most int, now func() time.Duration, onRead func(int, time.Duration)) *eventReader {
+	return &eventReader{src: src, now: now, onRead: onRead, limit: limit, most: most, buf: make([]byte, min(firstBuffer, limit))}
 }
 
 // next returns the next event, or the error that ended the stream: io.EOF at a
@@ -66,10 +77,16 @@ func (r *eventReader) next() (Event, error) {
 			continue
 		}
 		if err := r.field(line); err != nil {
-			r.err = err
+			r.stop(err)
 			return Event{}, err
 		}
 	}
+}
+
+// stop ends the reading: what is buffered is dropped.
+func (r *eventReader) stop(err error) {
+	r.err = err
+	r.from, r.to, r.lines = 0, 0, 0
 }
 
 func (r *eventReader) event() Event {
@@ -111,7 +128,7 @@ func (r *eventReader) line() ([]byte, bool) {
 		if i := bytes.IndexByte(r.buf[r.from+seen:r.to], '\n'); i >= 0 {
 			line := r.buf[r.from : r.from+seen+i]
 			r.from += seen + i + 1
-			return bytes.TrimSuffix(line, []byte{'\r'}), true
+			return r.trim(line), true
 		}
 		seen = r.to - r.from
 		if r.err != nil {
@@ -120,14 +137,29 @@ func (r *eventReader) line() ([]byte, bool) {
 			}
 			line := r.buf[r.from:r.to]
 			r.from = r.to
-			return bytes.TrimSuffix(line, []byte{'\r'}), true
+			return r.trim(line), true
 		}
-		r.fill()
+		if !r.fill() {
+			return nil, false
+		}
 	}
 }
 
-// fill reads once. The stamp is taken right after the read returns.
-func (r *eventReader) fill() {
+// trim takes the carriage return off a line, and off the first the byte order mark.
+func (r *eventReader) trim(line []byte) []byte {
+	if !r.begun {
+		r.begun = true
+		line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	}
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		return line[:n-1]
+	}
+	return line
+}
+
+// fill reads once; false when a limit was reached. The stamp is taken right after the
+// read returns.
+func (r *eventReader) fill() bool {
 	switch {
 	case r.from == r.to:
 		r.from, r.to = 0, 0
@@ -136,9 +168,8 @@ func (r *eventReader) fill() {
 		r.from = 0
 	case r.to == len(r.buf):
 		if len(r.buf) >= r.limit {
-			r.err = errEventTooLarge
-			r.from, r.to = 0, 0
-			return
+			r.stop(errEventTooLarge)
+			return false
 		}
 		grown := make([]byte, min(2*len(r.buf), r.limit))
 		copy(grown, r.buf[:r.to])
@@ -149,9 +180,15 @@ func (r *eventReader) fill() {
 		r.at = r.now()
 		r.reads++
 		r.to += n
+		r.read += n
 		r.onRead(n, r.at)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		r.err = err
+	case r.read > r.most:
+		r.stop(errStreamTooLarge)
+		return false
 	}
+	return true
 }

@@ -22,14 +22,16 @@ const chatPath = "/v1/chat/completions"
 
 // stream sends a prepared request and reads the stream to its end. It always
 // returns an Answer; what went wrong is in its Failure.
-func (c *client) stream(ctx context.Context, p Prepared) Answer {
-	a := Answer{}
-	a.Timing.Marks = make([]Mark, 0, min(p.maxTokens, 4096)+2)
+func (c *client) stream(ctx context.Context, p Prepared) (a Answer) {
+	a.Timing.Marks = make([]Mark, 0, max(0, min(p.maxTokens, 4096))+2)
 	ctx, cancelTotal := context.WithTimeoutCause(ctx, c.limits.Total, tooSlow("the end of the answer", c.limits.Total))
 	defer cancelTotal()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r, err := c.request(trace(ctx, &a.Timing), http.MethodPost, chatPath, p.body)
+	a.Timing.Began = time.Now()
+	ctx, ph := trace(ctx, a.Timing.Began)
+	defer func() { ph.into(&a.Timing) }()
+	r, err := c.request(ctx, http.MethodPost, chatPath, p.body)
 	if err != nil {
 		a.fail(&Failure{Kind: Malformed, What: err.Error()})
 		return a
@@ -37,7 +39,6 @@ func (c *client) stream(ctx context.Context, p Prepared) Answer {
 	r.Header.Set("Accept", "text/event-stream")
 	w := newWatch(cancel, "the first event", c.limits.First)
 	defer func() { w.stop() }()
-	a.Timing.Began = time.Now()
 	resp, err := c.http.RoundTrip(r)
 	if err != nil {
 		a.Timing.Ended = time.Since(a.Timing.Began)
@@ -46,7 +47,7 @@ func (c *client) stream(ctx context.Context, p Prepared) Answer {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	a.Timing.Headers = time.Since(a.Timing.Began)
-	if f := notAStream(resp); f != nil {
+	if f := c.notAStream(ctx, resp); f != nil {
 		a.Timing.Ended = time.Since(a.Timing.Began)
 		a.fail(f)
 		return a
@@ -57,15 +58,18 @@ func (c *client) stream(ctx context.Context, p Prepared) Answer {
 
 // notAStream judges a response by its head; where that is wrong the beginning of
 // the body says why.
-func notAStream(resp *http.Response) *Failure {
+func (c *client) notAStream(ctx context.Context, resp *http.Response) *Failure {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode == http.StatusOK && kind == "text/event-stream" {
 		return nil
 	}
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	body = c.target.hide(body)
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return judgeStatus(resp, body)
+		return judgeStatus(resp, chatPath, body)
+	case err != nil && len(body) == 0:
+		return explain(ctx, err)
 	case kind == "application/json":
 		return &Failure{Kind: NotTheAPI, Status: 200, What: "a stream was asked for and a plain JSON body came", Hint: "does a gateway in between buffer or strip streams?"}
 	}
@@ -75,22 +79,22 @@ func notAStream(resp *http.Response) *Failure {
 func (c *client) readStream(ctx context.Context, body io.Reader, w *watch, a *Answer) {
 	t := &a.Timing
 	began := t.Began
-	s := &assembly{answer: a, limit: c.limits.AnswerBytes}
+	s := &assembly{answer: a, limit: c.limits.AnswerBytes, hide: c.target.hide}
 	now := func() time.Duration { return time.Since(began) }
-	events := newEventReader(body, c.limits.EventBytes, now, func(n int, at time.Duration) {
+	// The first event and the settling have a deadline that nothing moves: a server that
+	// pings while it computes has not answered. In between silence is bounded.
+	started, settling := false, false
+	events := newEventReader(body, c.limits.EventBytes, c.limits.AnswerBytes, now, func(n int, at time.Duration) {
 		t.Reads++
 		t.Bytes += n
-		w.alive(began.Add(at))
+		if started && !settling {
+			w.alive(began.Add(at))
+		}
 	})
-	settling := false
 	for {
 		ev, err := events.next()
 		if err != nil {
 			c.ended(ctx, err, a, settling)
-			break
-		}
-		if t.Bytes > c.limits.AnswerBytes {
-			a.fail(&Failure{Kind: TooLarge, Status: 200, What: "the stream is larger than any answer", Hint: "does the server honour max_tokens, and end its streams?"})
 			break
 		}
 		switch {
@@ -99,12 +103,13 @@ func (c *client) readStream(ctx context.Context, body io.Reader, w *watch, a *An
 		case s.take(ev):
 			w.enter("the close after [DONE]", c.limits.Settle)
 			settling = true
-		case t.FirstEvent > 0 && s.events == 1:
-			w.enter("the next event", c.limits.Gap)
 		case s.finishes > 0 && !settling:
 			w.enter("the end of the stream after finish_reason", c.limits.Settle)
 			settling = true
+		case !started:
+			w.enter("the next event", c.limits.Gap)
 		}
+		started = true
 		if a.Failure != nil {
 			break
 		}
@@ -124,11 +129,16 @@ func (c *client) ended(ctx context.Context, err error, a *Answer, settling bool)
 		if a.End != Done {
 			a.End = Closed
 		}
-	case a.End == Done:
-		a.broke(hard, "the connection stayed open or broke after [DONE]")
+	case a.End == Done && errors.As(cut, &slow):
+		a.broke(hard, "the connection stayed open for %v after [DONE]", c.limits.Settle)
+	case a.End == Done && cut == nil:
+		a.broke(hard, "the connection broke after [DONE]")
+	case a.End == Done: // stopped by the person after the answer was complete
 	case settling && errors.As(cut, &slow) && slow.Kind == TooSlow:
 		a.End = StayedOpen
 		a.broke(hard, "neither [DONE] nor a close within %v of finish_reason", c.limits.Settle)
+	case errors.Is(err, errStreamTooLarge):
+		a.fail(&Failure{Kind: TooLarge, Status: 200, What: "the stream is larger than any answer", Hint: "does the server honour max_tokens, and end its streams?"})
 	case errors.Is(err, errEventTooLarge):
 		a.fail(&Failure{Kind: TooLarge, Status: 200, What: "one event of the stream is larger than any event", Hint: "is the target an OpenAI-compatible endpoint?"})
 	default:
@@ -161,28 +171,31 @@ func (s *assembly) contract() {
 func (c *client) complete(ctx context.Context, p Prepared) Answer {
 	a := Answer{End: Whole}
 	a.Timing.Began = time.Now()
-	_, body, err := c.plain(trace(ctx, &a.Timing), http.MethodPost, chatPath, p.body)
+	ctx, ph := trace(ctx, a.Timing.Began)
+	_, body, err := c.plain(ctx, http.MethodPost, chatPath, p.body)
 	a.Timing.Ended = time.Since(a.Timing.Began)
+	ph.into(&a.Timing)
 	a.Timing.Bytes = len(body)
 	if err != nil {
 		a.fail(asFailure(err))
 		return a
 	}
-	s := &assembly{answer: &a, limit: c.limits.AnswerBytes, plain: true}
+	s := &assembly{answer: &a, limit: c.limits.AnswerBytes, hide: c.target.hide, plain: true}
 	if text := strings.TrimSpace(string(body[:min(len(body), 64)])); strings.HasPrefix(text, "<") {
 		a.fail(&Failure{Kind: NotTheAPI, Status: 200, What: "an HTML page came in place of JSON", Hint: "is the target the API itself, and not a web page before it?"})
 		return a
 	}
 	s.take(Event{Data: body})
-	if len(a.Broke) > 0 && s.finishes == 0 && a.Failure == nil {
+	if s.objects == 0 && a.Failure == nil {
 		a.fail(&Failure{Kind: Malformed, Status: 200, What: "the answer is not JSON", Hint: "is the target an OpenAI-compatible endpoint?"})
 	}
 	s.finish()
-	if a.Failure == nil && s.finishes == 0 && a.Everything() == "" {
+	switch {
+	case a.Failure != nil:
+	case s.finishes == 0 && a.Everything() == "":
 		a.fail(&Failure{Kind: Malformed, Status: 200, What: "the answer holds no choice"})
-	}
-	if a.Failure == nil {
-		a.End = Whole
+	case s.finishes == 0:
+		a.broke(hard, "no finish_reason in the answer")
 	}
 	return a
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// surface is what a server shows without being asked to generate. Each path is
-// asked once and remembered; what is not there is an empty reply.
+// surface is what a server shows without being asked to generate. Each path is asked
+// once and remembered until [surface.anew]; what is not there is an empty reply.
 type surface struct {
 	client *client
 	model  string
@@ -33,18 +33,28 @@ func (s *surface) get(ctx context.Context, path string) reply {
 	if r, ok := s.seen[path]; ok {
 		return *r
 	}
-	r := s.ask(ctx, path)
+	r := reply{}
+	status, body, err := s.client.get(ctx, path)
+	switch {
+	case err == nil:
+		r = reply{status, body}
+	case ctx.Err() != nil:
+		return r // we did not wait for it, so nothing is known
+	}
 	s.seen[path] = &r
 	return r
 }
 
-// ask asks a path anew.
-func (s *surface) ask(ctx context.Context, path string) reply {
-	status, body, err := s.client.get(ctx, path)
-	if err != nil {
-		return reply{status: status}
+// anew forgets what was seen and lists the models again. A server that cannot list
+// and serves all the same is no error; one that does not answer is.
+func (s *surface) anew(ctx context.Context) error {
+	s.mu.Lock()
+	clear(s.seen)
+	s.mu.Unlock()
+	if _, err := s.modelList(ctx); err != nil && decisive(err) {
+		return err
 	}
-	return reply{status, body}
+	return nil
 }
 
 // json returns a value of a JSON reply; an empty result where there is none.

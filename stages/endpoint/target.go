@@ -1,17 +1,30 @@
 package endpoint
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 )
 
-// Target is where an endpoint is and how to be let in. Its String is redacted, and
-// the key has no accessor. The zero Target is nowhere.
+// Target is where an endpoint is. However it is printed it shows a redacted address,
+// and the key has no accessor. The zero Target is nowhere.
 type Target struct {
+	// at holds the secrets in a function: fmt calls no method on a field that is not
+	// exported, so a struct that holds a Target would print them, and with a verb that
+	// does not fit it follows pointers too.
+	at func() *place
+}
+
+type place struct {
 	base    url.URL // without /v1 and without a slash at the end
 	label   string
 	key     string
@@ -27,6 +40,11 @@ type TargetOptions struct {
 	// HostLabel names a host in writing. Without it a host that is not the loopback
 	// is called "host".
 	HostLabel func(host string) string
+}
+
+// Format prints nothing of the key and the headers, whatever the verb.
+func (o TargetOptions) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "target options (key: %t, headers: %d)", o.Key != "", len(o.Headers))
 }
 
 // ParseTarget reads an address such as http://127.0.0.1:8000 or
@@ -48,6 +66,11 @@ func ParseTarget(address string, o TargetOptions) (Target, error) {
 	case u.Hostname() == "":
 		return Target{}, errors.New("the target names no host")
 	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return Target{}, errors.New("the target's port is not between 1 and 65535")
+		}
+	}
 	for name, value := range o.Headers {
 		if !validHeader(name, value) {
 			return Target{}, fmt.Errorf("header %.40q or its value cannot be sent over HTTP", name)
@@ -56,18 +79,27 @@ func ParseTarget(address string, o TargetOptions) (Target, error) {
 	if !validHeader("Authorization", o.Key) {
 		return Target{}, errors.New("the API key holds characters that cannot be sent over HTTP, such as a line break")
 	}
-	path := strings.TrimRight(u.Path, "/")
-	path = strings.TrimSuffix(path, "/chat/completions")
-	path = strings.TrimSuffix(path, "/v1")
-	t := Target{base: url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}, key: o.Key, headers: http.Header{}}
+	base := url.URL{Scheme: u.Scheme, Host: u.Host, Path: root(u.Path)}
+	if u.RawPath != "" {
+		base.RawPath = root(u.RawPath)
+	}
+	p := &place{base: base, key: o.Key, headers: http.Header{}, label: hostLabel(u.Hostname(), o.HostLabel)}
 	for name, value := range o.Headers {
-		t.headers.Set(name, value)
+		p.headers.Set(name, value)
 	}
-	t.label = hostLabel(u.Hostname(), o.HostLabel)
 	if port := u.Port(); port != "" {
-		t.label = net.JoinHostPort(t.label, port)
+		p.label = net.JoinHostPort(p.label, port)
 	}
-	return t, nil
+	return Target{func() *place { return p }}, nil
+}
+
+// root cuts what people copy along with an address: /v1 and what stands below it.
+func root(path string) string {
+	path = strings.TrimRight(path, "/")
+	for _, route := range []string{"/chat/completions", "/v1/completions", "/v1/models"} {
+		path = strings.TrimSuffix(path, route)
+	}
+	return strings.TrimRight(strings.TrimSuffix(path, "/v1"), "/")
 }
 
 func hostLabel(host string, label func(string) string) string {
@@ -89,31 +121,70 @@ func validHeader(name, value string) bool {
 
 // String returns scheme, host label and port.
 func (t Target) String() string {
-	if t.base.Host == "" {
+	if t.at == nil {
 		return "nowhere"
 	}
-	return t.base.Scheme + "://" + t.label
+	p := t.at()
+	return p.base.Scheme + "://" + p.label
 }
 
 // Host returns the real host name, for a redactor to hide.
-func (t Target) Host() string { return t.base.Hostname() }
+func (t Target) Host() string {
+	if t.at == nil {
+		return ""
+	}
+	return t.at().base.Hostname()
+}
 
-// GoString keeps the key out of %#v.
-func (t Target) GoString() string { return "endpoint.Target(" + t.String() + ")" }
+// Format prints [Target.String] whatever the verb.
+func (t Target) Format(f fmt.State, verb rune) {
+	if verb == 'q' {
+		_, _ = fmt.Fprintf(f, "%q", t.String())
+		return
+	}
+	_, _ = io.WriteString(f, t.String())
+}
+
+// MarshalText writes [Target.String].
+func (t Target) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // url returns the address of a path below the target.
 func (t Target) url(path string) string {
-	u := t.base
+	u := t.at().base
 	u.Path += path
+	if u.RawPath != "" {
+		u.RawPath += path
+	}
 	return u.String()
 }
 
 // authorise puts the key and the headers on a request.
 func (t Target) authorise(r *http.Request) {
-	for name, values := range t.headers {
+	p := t.at()
+	for name, values := range p.headers {
 		r.Header[name] = values
 	}
-	if t.key != "" {
-		r.Header.Set("Authorization", "Bearer "+t.key)
+	if p.key != "" {
+		r.Header.Set("Authorization", "Bearer "+p.key)
 	}
+}
+
+// hide takes the key and the values of the headers out of what a server says, before
+// anything is cut: half a key would pass any later redaction.
+func (t Target) hide(said []byte) []byte {
+	const least = 6 // below this a value is a word that any text may hold
+	p := t.at()
+	names := map[string]string{p.key: "«API key»"}
+	for name, values := range p.headers {
+		for _, v := range values {
+			names[v] = "«header " + name + "»"
+		}
+	}
+	longest := slices.SortedFunc(maps.Keys(names), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	for _, secret := range longest {
+		if len(secret) >= least {
+			said = bytes.ReplaceAll(said, []byte(secret), []byte(names[secret]))
+		}
+	}
+	return said
 }

@@ -23,10 +23,10 @@ func (trtllm) Name() string { return "tensorrt-llm" }
 
 // Identify reads /version and /server_info. The model list holds no length.
 func (e trtllm) Identify(ctx context.Context) (Build, error) {
-	if _, err := e.s.modelList(ctx); err != nil {
+	if err := e.s.anew(ctx); err != nil {
 		return Build{}, err
 	}
-	info := e.s.ask(ctx, "/server_info").body
+	info := e.s.get(ctx, "/server_info").body
 	var lines []string
 	for _, key := range []string{"max_batch_size", "max_num_tokens", "max_seq_len", "kv_cache_config", "tensor_parallel_size", "backend"} {
 		lines = append(lines, key+"="+strings.TrimSpace(jsonAt(info, key).Raw))
@@ -35,6 +35,7 @@ func (e trtllm) Identify(ctx context.Context) (Build, error) {
 		Version:       e.s.json(ctx, "/version", "version").Str,
 		ContextTokens: count(jsonAt(info, "max_seq_len")),
 		Config:        configHash(lines...),
+		Process:       processStart(families(e.s.get(ctx, "/prometheus/metrics").body)),
 	}, nil
 }
 

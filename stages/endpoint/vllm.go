@@ -24,11 +24,11 @@ func (vllm) Name() string { return "vllm" }
 
 // Identify reads /version, the model list and the cache_config_info metric.
 func (v vllm) Identify(ctx context.Context) (Build, error) {
-	list, err := v.s.modelList(ctx)
-	if err != nil {
+	if err := v.s.anew(ctx); err != nil {
 		return Build{}, err
 	}
-	metrics := v.s.metrics(ctx, true)
+	list := modelsIn(v.s.get(ctx, modelsPath).body)
+	metrics := v.s.metrics(ctx)
 	b := Build{
 		Version:       v.s.json(ctx, "/version", "version").Str,
 		Checkpoint:    baseName(v.s.listed(ctx, "root").Str),
@@ -43,7 +43,7 @@ func (v vllm) Identify(ctx context.Context) (Build, error) {
 // Unable knows that the prefix cache was switched off, where the metrics say so.
 func (v vllm) Unable(c gates.Capability) string {
 	if c == PrefixCache {
-		for _, l := range labelsOf(v.s.metrics(context.Background(), false), "vllm:cache_config_info") {
+		for _, l := range labelsOf(v.s.metrics(context.Background()), "vllm:cache_config_info") {
 			if l == "enable_prefix_caching=False" {
 				return "prefix caching is switched off (cache_config_info)"
 			}

@@ -3,7 +3,8 @@
 //
 // Lines of a fixture's comment: "fault: SPEC" (may be repeated; see internal/faultproxy),
 // "engine: WORDS" out of thinks, no-prefix-cache, nameless (hides every sign of the
-// engine), no-cached-count, device=NAME; "in-flight: N"; "requests: N" to send before
+// engine), no-cached-count, device=NAME, restarts-above=N (shows another process once
+// more than N requests were in flight); "in-flight: N"; "requests: N" to send before
 // the check looks.
 package endpointtest
 
@@ -14,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,6 +106,10 @@ func disguise(h http.Handler, words []string) http.Handler {
 		if device, ok := strings.CutPrefix(w, "device="); ok {
 			h = rewrite(h, "/version", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("none (clock model)"), []byte(device)) })
 		}
+		if n, ok := strings.CutPrefix(w, "restarts-above="); ok {
+			most, _ := strconv.ParseInt(n, 10, 64)
+			h = restarts(h, most)
+		}
 		switch w {
 		case "nameless":
 			h = rewrite(h, "/v1/models", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(`"infbench"`), []byte(`"somebody"`)) })
@@ -113,6 +119,28 @@ func disguise(h http.Handler, words []string) http.Handler {
 		}
 	}
 	return h
+}
+
+// restarts shows another start of the process once more than most requests for an
+// answer were in flight together.
+func restarts(h http.Handler, most int64) http.Handler {
+	var inFlight atomic.Int64
+	var restarted atomic.Bool
+	shown := rewrite(h, "/metrics", func(b []byte) []byte {
+		if restarted.Load() {
+			b = bytes.ReplaceAll(b, []byte("process_start_time_seconds "), []byte("process_start_time_seconds 9"))
+		}
+		return b
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/completions") {
+			if inFlight.Add(1) > most {
+				restarted.Store(true)
+			}
+			defer inFlight.Add(-1)
+		}
+		shown.ServeHTTP(w, r)
+	})
 }
 
 func rewrite(h http.Handler, path string, change func([]byte) []byte) http.Handler {
