@@ -100,8 +100,9 @@ func decisive(err error) bool {
 	switch f.Kind {
 	case Unreachable, BadTLS, Unauthorized, TooSlow, Stopped:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // probeModel asks a model that is not listed for one token, so that an unknown name

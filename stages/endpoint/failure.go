@@ -46,7 +46,7 @@ const (
 // no header and no host name of ours. A key that the server echoes is taken out of its
 // words before they are cut; whatever else they hold (host names, paths) is for the
 // redactor of whoever writes them down.
-type Failure struct {
+type Failure struct { //nolint:errname // it is how a request ended first, and an error second
 	Kind Kind
 	// Status is the HTTP status, 0 when there was none.
 	Status int

@@ -111,7 +111,6 @@ func TestTheKeyIsNeverPrinted(t *testing.T) {
 	type inside struct {
 		t Target
 		p *Target
-		o TargetOptions
 		c *client
 	}
 	c := &client{target: target}
