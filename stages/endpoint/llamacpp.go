@@ -75,3 +75,16 @@ func (llamacpp) Cold(r Request, _ string) (Request, string) {
 func (llamacpp) ForceLength(r Request, tokens int) Request {
 	return r.MaxTokens(tokens).field("ignore_eos", true)
 }
+
+// Counters reads /metrics, which llama.cpp serves with --metrics. Its prompt counter
+// leaves cached tokens out.
+func (e llamacpp) Counters(ctx context.Context) (Counters, error) {
+	m, err := e.s.scrape(ctx, "/metrics")
+	if err != nil {
+		return Counters{}, err
+	}
+	return Counters{
+		ComputedPrompt: total(m, "llamacpp:prompt_tokens_total", "", ""), CachedPrompt: total(m, "llamacpp:prompt_tokens_cached_total", "", ""),
+		Output: total(m, "llamacpp:tokens_predicted_total", "", ""), Running: total(m, "llamacpp:requests_processing", "", ""), Waiting: total(m, "llamacpp:requests_deferred", "", ""),
+	}, nil
+}

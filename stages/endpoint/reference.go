@@ -35,9 +35,3 @@ func (e reference) Unable(c gates.Capability) string {
 	}
 	return e.vllm.Unable(c)
 }
-
-// FlushCache asks /reset_prefix_cache.
-func (e reference) FlushCache(ctx context.Context) error {
-	_, err := e.s.post(ctx, "/reset_prefix_cache", []byte("{}"))
-	return err
-}

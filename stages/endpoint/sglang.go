@@ -78,3 +78,17 @@ func (e sglang) FlushCache(ctx context.Context) error {
 
 // ForceLength sets ignore_eos and min_tokens.
 func (sglang) ForceLength(r Request, tokens int) Request { return vllm{}.ForceLength(r, tokens) }
+
+// Counters reads /metrics, which SGLang serves with --enable-metrics. The prompt
+// counter includes cached tokens.
+func (e sglang) Counters(ctx context.Context) (Counters, error) {
+	m, err := e.s.scrape(ctx, "/metrics")
+	if err != nil {
+		return Counters{}, err
+	}
+	cached := total(m, "sglang:cached_tokens_total", "", "")
+	return Counters{
+		ComputedPrompt: minus(total(m, "sglang:prompt_tokens_total", "", ""), cached), CachedPrompt: cached,
+		Output: total(m, "sglang:generation_tokens_total", "", ""), Running: total(m, "sglang:num_running_reqs", "", ""), Waiting: total(m, "sglang:num_queue_reqs", "", ""),
+	}, nil
+}

@@ -44,3 +44,16 @@ func (trtllm) Unable(gates.Capability) string { return "" }
 
 // ForceLength sets ignore_eos and min_tokens.
 func (trtllm) ForceLength(r Request, tokens int) Request { return vllm{}.ForceLength(r, tokens) }
+
+// Counters reads /prometheus/metrics; /metrics is a list that reading drains.
+func (e trtllm) Counters(ctx context.Context) (Counters, error) {
+	m, err := e.s.scrape(ctx, "/prometheus/metrics")
+	if err != nil {
+		return Counters{}, err
+	}
+	cached := total(m, "trtllm_prompt_cached_tokens_total", "", "")
+	return Counters{
+		ComputedPrompt: minus(total(m, "trtllm_prompt_tokens_total", "", ""), cached), CachedPrompt: cached,
+		Output: total(m, "trtllm_generation_tokens_total", "", ""), Running: total(m, "trtllm_num_requests_running", "", ""), Waiting: total(m, "trtllm_num_requests_waiting", "", ""),
+	}, nil
+}

@@ -84,3 +84,24 @@ func (vllm) Cold(r Request, salt string) (Request, string) {
 func (vllm) ForceLength(r Request, tokens int) Request {
 	return r.MaxTokens(tokens).field("ignore_eos", true).field("min_tokens", tokens)
 }
+
+// Counters reads /metrics. The prompt counter includes cached tokens; the counter by
+// source does not, where there is one.
+func (v vllm) Counters(ctx context.Context) (Counters, error) {
+	m, err := v.s.scrape(ctx, "/metrics")
+	if err != nil {
+		return Counters{}, err
+	}
+	cached := either(total(m, "vllm:prompt_tokens_cached_total", "", ""), total(m, "vllm:prompt_tokens_by_source_total", "source", "local_cache_hit"))
+	return Counters{
+		ComputedPrompt: either(total(m, "vllm:prompt_tokens_by_source_total", "source", "local_compute"), minus(total(m, "vllm:prompt_tokens_total", "", ""), cached)),
+		CachedPrompt:   cached, Output: total(m, "vllm:generation_tokens_total", "", ""),
+		Running: total(m, "vllm:num_requests_running", "", ""), Waiting: total(m, "vllm:num_requests_waiting", "", ""),
+	}, nil
+}
+
+// FlushCache asks /reset_prefix_cache, which vLLM routes in its development mode only.
+func (v vllm) FlushCache(ctx context.Context) error {
+	_, err := v.s.post(ctx, "/reset_prefix_cache", []byte("{}"))
+	return err
+}

@@ -28,6 +28,10 @@ type levelResult struct {
 	shortened    int // good answers that ended before the output length
 	lag          time.Duration
 	dead         bool
+	// told is the number of output tokens that clients were told of, engine what the
+	// engine's own counter moved by; absent where it has none.
+	told   int
+	engine gates.Count
 }
 
 // collector gathers samples. It is shared by the requests of one level.
@@ -69,6 +73,7 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 	if m.Kind() == "burst" {
 		stop = arrival.Stop{}
 	}
+	before := w.generated(ctx)
 	origin, _, err := arrival.Drive(driving, m, stop, func(_ context.Context, slot arrival.Slot) {
 		p := <-supply
 		if p.err != nil {
@@ -83,7 +88,46 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 	if err != nil {
 		return levelResult{}, err
 	}
-	return c.settle(m, origin, stop.After)
+	r, err := c.settle(m, origin, stop.After)
+	r.engine = w.moved(asking, before, r.told)
+	return r, err
+}
+
+// generated returns the engine's own count of output tokens since it started.
+func (w *work) generated(ctx context.Context) gates.Count {
+	c, err := w.ep.Counters(ctx)
+	if err != nil {
+		return gates.Count{}
+	}
+	return c.Output
+}
+
+// moved returns how far the engine's counter moved. Counters may trail the last answer
+// by a moment, so one that is short is read again a few times.
+func (w *work) moved(ctx context.Context, before gates.Count, told int) gates.Count {
+	was, ok := before.N()
+	last := gates.Count{}
+	for range 5 {
+		is, known := w.generated(ctx).N()
+		if !ok || !known || is < was { // it fell: the engine was restarted
+			return gates.Count{}
+		}
+		if is-was >= told {
+			return gates.CountOf(is - was)
+		}
+		last = gates.CountOf(is - was)
+		pause(ctx, 200*time.Millisecond)
+	}
+	return last
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
 
 // dawdle makes the harness late where a test asks for it.
@@ -91,12 +135,7 @@ func (w *work) dawdle(ctx context.Context) {
 	if w.c.late == 0 {
 		return
 	}
-	t := time.NewTimer(w.c.late)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	pause(ctx, w.c.late)
 }
 
 // supply builds requests ahead of time, so that building falls outside of what is
@@ -235,6 +274,7 @@ func (c *collector) settle(m arrival.ArrivalModel, origin time.Time, startedFor 
 		parts.Samples = append(parts.Samples, s)
 		parts.Window = max(parts.Window, s.End)
 		r.lag = max(r.lag, s.Sent-s.Due)
+		r.told += k.n
 		if s.Outcome != record.OK {
 			r.failed[s.Outcome]++
 			continue
