@@ -83,7 +83,9 @@ func TestRun(t *testing.T) {
 		{"no finding", t.Context(), nil, nil, returns(gates.Finding{}, nil), gates.Failed, "the check returned no finding", "[the usual cause]", "[the usual command]"},
 		{"no outcome", t.Context(), nil, nil, returns(gates.Finding{}.With("x"), nil), gates.Failed, "the check returned no finding", "[the usual cause]", "[the usual command]"},
 		{
-			"missing capability", t.Context(), lacking{"tools": "no parser is configured"}, []gates.Capability{"stream", "tools"},
+			"missing capability", t.Context(),
+			lacking{"tools": "no parser is configured"},
+			[]gates.Capability{"stream", "tools"},
 			func(context.Context, lacking) (gates.Finding, error) { panic("asked in spite of it") },
 			gates.Skipped, "needs tools: no parser is configured", "[]", "[]",
 		},

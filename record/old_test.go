@@ -72,9 +72,11 @@ func write(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, line := range map[string][]byte{
-		"performance.jsonl":        good,
-		"verdicts.jsonl":           bad,
-		"refused-ungated.jsonl":    edit(t, good, func(v map[string]any) { v["ledger"].(map[string]any)["verdicts"].([]any)[2].(map[string]any)["status"] = "failed" }),
+		"performance.jsonl": good,
+		"verdicts.jsonl":    bad,
+		"refused-ungated.jsonl": edit(t, good, func(v map[string]any) {
+			v["ledger"].(map[string]any)["verdicts"].([]any)[2].(map[string]any)["status"] = "failed"
+		}),
 		"refused-unmodelled.jsonl": edit(t, good, func(v map[string]any) { delete(v["performance"].(map[string]any), "arrival") }),
 	} {
 		path := filepath.Join("testdata", "v1", name)

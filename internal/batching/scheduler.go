@@ -23,8 +23,10 @@ func (l Limits) Validate() error {
 		name string
 		n    int
 	}{
-		{"KV blocks", l.Blocks}, {"block size", l.BlockSize},
-		{"running sequences", l.MaxRunning}, {"step tokens", l.StepTokens},
+		{"KV blocks", l.Blocks},
+		{"block size", l.BlockSize},
+		{"running sequences", l.MaxRunning},
+		{"step tokens", l.StepTokens},
 	} {
 		if f.n < 1 {
 			errs = append(errs, fmt.Errorf("limits: %s must be at least 1, got %d", f.name, f.n))

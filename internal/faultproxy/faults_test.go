@@ -238,8 +238,10 @@ var cases = map[string]faultCase{
 		return all(healthy(got), want(strings.Contains(got.text, "000000"), got.text),
 			want(got.usage.Get("prompt_tokens").Int() < good.usage.Get("prompt_tokens").Int(), "usage"))
 	}},
-	"malformed-call": {spec: "malformed-call:after=0", prompt: "tool", more: withTool,
-		show: tools(func(c call) bool { return strings.HasSuffix(c.args, `"}}`) })},
+	"malformed-call": {
+		spec: "malformed-call:after=0", prompt: "tool", more: withTool,
+		show: tools(func(c call) bool { return strings.HasSuffix(c.args, `"}}`) }),
+	},
 	"drop-system": {prompt: "system?", show: text(func(s string) bool { return s == "nothing" })},
 
 	// availability

@@ -50,8 +50,12 @@ func (c Config) withDefaults() Config {
 		field *int
 		value int
 	}{
-		{&c.ContextLength, 32768}, {&c.BlockSize, 16}, {&c.KVBlocks, 16384},
-		{&c.MaxRunning, 256}, {&c.MaxQueue, 1024}, {&c.StepTokens, 2048},
+		{&c.ContextLength, 32768},
+		{&c.BlockSize, 16},
+		{&c.KVBlocks, 16384},
+		{&c.MaxRunning, 256},
+		{&c.MaxQueue, 1024},
+		{&c.StepTokens, 2048},
 	} {
 		if *d.field == 0 {
 			*d.field = d.value

@@ -45,8 +45,13 @@ func TestKeyGuardsV1Only(t *testing.T) {
 		path, header string
 		status       int
 	}{
-		{"/v1/models", "", 401}, {"/v1/models", "Bearer x", 401}, {"/v1/models", "k", 401},
-		{"/v1/models", "Bearer k", 200}, {"/health", "", 200}, {"/metrics", "", 200}, {"/version", "", 200},
+		{"/v1/models", "", 401},
+		{"/v1/models", "Bearer x", 401},
+		{"/v1/models", "k", 401},
+		{"/v1/models", "Bearer k", 200},
+		{"/health", "", 200},
+		{"/metrics", "", 200},
+		{"/version", "", 200},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.path, nil)
 		if c.header != "" {

@@ -117,8 +117,10 @@ func parseAddedToken(v gjson.Result) (addedToken, error) {
 	if t.id, err = id(o.fields["id"]); err != nil {
 		return addedToken{}, fmt.Errorf("added token %.40q: %w", t.content, err)
 	}
-	for key, to := range map[string]*bool{"single_word": &t.singleWord, "lstrip": &t.lstrip, "rstrip": &t.rstrip,
-		"normalized": &t.normalized, "special": &t.special} {
+	for key, to := range map[string]*bool{
+		"single_word": &t.singleWord, "lstrip": &t.lstrip, "rstrip": &t.rstrip,
+		"normalized": &t.normalized, "special": &t.special,
+	} {
 		if *to, err = o.mustFlag(key); err != nil {
 			return addedToken{}, fmt.Errorf("added token %.40q: %w", t.content, err)
 		}

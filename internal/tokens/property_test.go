@@ -59,8 +59,10 @@ func decode(t interface{ Fatalf(string, ...any) }, of map[uint32]string, ids []u
 
 // texts mixes any characters with the ones that tokenizers care about.
 func texts() *rapid.Generator[string] {
-	salt := rapid.SampledFrom([]string{" ", "  ", "\n", "\r\n", "\t", "'s", "'LL", "<|im_end|>", "<|im", "infbench", "err != nil",
-		"123", "日本", "👍🏽", "e\u0301", "\u00a0", "\x00", "aaaa"})
+	salt := rapid.SampledFrom([]string{
+		" ", "  ", "\n", "\r\n", "\t", "'s", "'LL", "<|im_end|>", "<|im", "infbench", "err != nil",
+		"123", "日本", "👍🏽", "e\u0301", "\u00a0", "\x00", "aaaa",
+	})
 	return rapid.Custom(func(t *rapid.T) string {
 		parts := rapid.SliceOfN(rapid.OneOf(rapid.String(), salt), 0, 12).Draw(t, "parts")
 		return strings.Join(parts, "")

@@ -52,15 +52,27 @@ vllm:generation_tokens_total{engine="1"} 6
 vllm:num_requests_running{engine="0"} 2
 vllm:num_requests_waiting{engine="0"} 3
 `, func(s *surface) Metered { return vllm{s} }, Counters{n(100), n(900), n(11), n(2), n(3)}},
-		"vllm older": {"/metrics", "vllm:prompt_tokens_total 1000\nvllm:prompt_tokens_cached_total 400\nvllm:generation_tokens_total 7\n",
-			func(s *surface) Metered { return vllm{s} }, Counters{n(600), n(400), n(7), none, none}},
+		"vllm older": {
+			"/metrics", "vllm:prompt_tokens_total 1000\nvllm:prompt_tokens_cached_total 400\nvllm:generation_tokens_total 7\n",
+			func(s *surface) Metered { return vllm{s} },
+			Counters{n(600), n(400), n(7), none, none},
+		},
 		"vllm without cached tokens": {"/metrics", "vllm:prompt_tokens_total 1000\n", func(s *surface) Metered { return vllm{s} }, Counters{}},
-		"sglang": {"/metrics", "sglang:prompt_tokens_total 50\nsglang:cached_tokens_total 20\nsglang:generation_tokens_total 9\nsglang:num_running_reqs 1\nsglang:num_queue_reqs 0\n",
-			func(s *surface) Metered { return sglang{s} }, Counters{n(30), n(20), n(9), n(1), n(0)}},
-		"llama.cpp": {"/metrics", "llamacpp:prompt_tokens_total 50\nllamacpp:tokens_predicted_total 9\nllamacpp:requests_processing 1\nllamacpp:requests_deferred 0\n",
-			func(s *surface) Metered { return llamacpp{s} }, Counters{n(50), none, n(9), n(1), n(0)}},
-		"tensorrt-llm": {"/prometheus/metrics", "trtllm_prompt_tokens_total 50\ntrtllm_prompt_cached_tokens_total 10\ntrtllm_generation_tokens_total 4\n",
-			func(s *surface) Metered { return trtllm{s} }, Counters{n(40), n(10), n(4), none, none}},
+		"sglang": {
+			"/metrics", "sglang:prompt_tokens_total 50\nsglang:cached_tokens_total 20\nsglang:generation_tokens_total 9\nsglang:num_running_reqs 1\nsglang:num_queue_reqs 0\n",
+			func(s *surface) Metered { return sglang{s} },
+			Counters{n(30), n(20), n(9), n(1), n(0)},
+		},
+		"llama.cpp": {
+			"/metrics", "llamacpp:prompt_tokens_total 50\nllamacpp:tokens_predicted_total 9\nllamacpp:requests_processing 1\nllamacpp:requests_deferred 0\n",
+			func(s *surface) Metered { return llamacpp{s} },
+			Counters{n(50), none, n(9), n(1), n(0)},
+		},
+		"tensorrt-llm": {
+			"/prometheus/metrics", "trtllm_prompt_tokens_total 50\ntrtllm_prompt_cached_tokens_total 10\ntrtllm_generation_tokens_total 4\n",
+			func(s *surface) Metered { return trtllm{s} },
+			Counters{n(40), n(10), n(4), none, none},
+		},
 	} {
 		got, err := c.engine(surfaceOver(t, page(c.path, c.text))).Counters(context.Background())
 		if err != nil || got != c.want {

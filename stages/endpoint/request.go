@@ -127,7 +127,9 @@ func (r Request) Text() string {
 // optional are the fields that a server may refuse, and where they stand; see
 // [Endpoint.Refused].
 var optional = []struct{ name, path string }{
-	{"seed", "seed"}, {"top_p", "top_p"}, {"stream_options", "stream_options"},
+	{"seed", "seed"},
+	{"top_p", "top_p"},
+	{"stream_options", "stream_options"},
 	{"continuous_usage_stats", "stream_options.continuous_usage_stats"},
 }
 

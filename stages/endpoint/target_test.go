@@ -115,8 +115,16 @@ func TestTheKeyIsNeverPrinted(t *testing.T) {
 	}
 	c := &client{target: target}
 	values := []any{
-		target, &target, []Target{target}, map[string]Target{"a": target}, inside{t: target, p: &target}, &inside{t: target, c: c}, *c, c, struct{ T Target }{target},
-		Endpoint{&shared{client: c}}, shared{client: c}.client, o, &o, surface{client: c}, llamacpp{&surface{client: c}},
+		target, &target,
+		[]Target{target},
+		map[string]Target{"a": target},
+		inside{t: target, p: &target},
+		&inside{t: target, c: c}, *c, c,
+		struct{ T Target }{target},
+		Endpoint{&shared{client: c}},
+		shared{client: c}.client, o, &o,
+		surface{client: c},
+		llamacpp{&surface{client: c}},
 	}
 	for _, v := range values {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "%t", "%p", "%T", "%50v", "%-+#v", "%!"} {

@@ -22,7 +22,8 @@ func bnbRules(d checkpoint.Declaration) (rules, string) {
 		return r, "neither load_in_4bit nor load_in_8bit is set"
 	}
 	r.needs = [][]string{
-		{"weight.absmax"}, {"weight.quant_map"},
+		{"weight.absmax"},
+		{"weight.quant_map"},
 		{"weight.quant_state.bitsandbytes__nf4", "weight.quant_state.bitsandbytes__fp4"},
 	}
 	if d.Fields.Get("bnb_4bit_use_double_quant").Bool() {

@@ -7,9 +7,20 @@ import (
 
 // copulas join a description to its value.
 var copulas = []struct{ text, verb string }{
-	{" is ", "is"}, {" are ", "are"}, {" was ", "is"}, {" were ", "are"}, {" equals ", "is"},
-	{" is: ", "is"}, {" are: ", "are"}, {" maps to ", "is"},
-	{" = ", "is"}, {" -> ", "is"}, {" => ", "is"}, {" becomes ", "is"}, {" changed to ", "is"}, {" reads ", "is"},
+	{" is ", "is"},
+	{" are ", "are"},
+	{" was ", "is"},
+	{" were ", "are"},
+	{" equals ", "is"},
+	{" is: ", "is"},
+	{" are: ", "are"},
+	{" maps to ", "is"},
+	{" = ", "is"},
+	{" -> ", "is"},
+	{" => ", "is"},
+	{" becomes ", "is"},
+	{" changed to ", "is"},
+	{" reads ", "is"},
 }
 
 // copula finds the first joining word.
