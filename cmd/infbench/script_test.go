@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,7 +31,12 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
 			e.Setenv("NO_COLOR", "1")
+			tokenizer, err := filepath.Abs("../../internal/tokens/testdata/bytelevel.json")
+			e.Setenv("TOKENIZER", tokenizer)
 			e.Values["t"] = t
+			if err != nil {
+				return err
+			}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
