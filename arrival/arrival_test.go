@@ -82,6 +82,19 @@ func TestTextForms(t *testing.T) {
 	}
 }
 
+func TestLabelsAreForms(t *testing.T) {
+	t.Parallel()
+	for _, m := range all(t) {
+		if m.Kind() == "sweep" {
+			continue
+		}
+		back, err := arrival.Parse(m.Label())
+		if err != nil || back.Label() != m.Label() || back.Kind() != m.Kind() {
+			t.Errorf("%s: %q is read as %s, %v", m, m.Label(), back, err)
+		}
+	}
+}
+
 func TestZeroModelIsNone(t *testing.T) {
 	t.Parallel()
 	var zero arrival.ArrivalModel

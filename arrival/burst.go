@@ -45,6 +45,10 @@ func (burst) kind() string { return "burst" }
 
 func (b burst) String() string { return fmt.Sprintf("burst of %d at once", b.n) }
 
+func (b burst) requests() int { return b.n }
+
+func (b burst) label() string { return fmt.Sprintf("burst:n=%d", b.n) }
+
 func (b burst) spec() any {
 	return struct {
 		Requests int `json:"requests"`

@@ -54,6 +54,8 @@ func (constant) kind() string { return "constant" }
 
 func (c constant) String() string { return fmt.Sprintf("open loop, constant %g requests/s", c.rate) }
 
+func (c constant) label() string { return fmt.Sprintf("constant:rate=%g", c.rate) }
+
 func (c constant) spec() any {
 	return struct {
 		Rate float64 `json:"requests_per_second"`

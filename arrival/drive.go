@@ -37,7 +37,7 @@ func Drive(ctx context.Context, m ArrivalModel, stop Stop, do func(context.Conte
 	origin = time.Now()
 	switch model := m.m.(type) {
 	case opened:
-		if stop == (Stop{}) && m.Kind() != "burst" {
+		if stop == (Stop{}) && m.Requests() == 0 {
 			return origin, 0, errors.New("an open loop without a limit never ends")
 		}
 		return origin, driveOpen(ctx, model, origin, stop, do), nil

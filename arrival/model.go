@@ -41,6 +41,12 @@ type closed interface {
 
 type swept interface{ levels() []ArrivalModel }
 
+// finite is an open model that ends by itself after so many requests.
+type finite interface{ requests() int }
+
+// labelled models have a form of text that [Parse] reads.
+type labelled interface{ label() string }
+
 // kind is one registered kind of arrival.
 type kind struct {
 	name   string
@@ -81,6 +87,32 @@ func (a ArrivalModel) String() string {
 // Open reports whether requests start by a clock, so that latency counts from the
 // due time.
 func (a ArrivalModel) Open() bool { _, ok := a.m.(opened); return ok }
+
+// Requests returns the number of requests after which the model ends by itself, 0 when
+// it does not.
+func (a ArrivalModel) Requests() int {
+	if f, ok := a.m.(finite); ok {
+		return f.requests()
+	}
+	return 0
+}
+
+// Label returns the model in the short form that [Parse] reads, without its seed.
+func (a ArrivalModel) Label() string {
+	if l, ok := a.m.(labelled); ok {
+		return l.label()
+	}
+	return a.String()
+}
+
+// FirstDue returns when an open loop's first request is due; 0 for other models.
+func (a ArrivalModel) FirstDue() time.Duration {
+	if o, ok := a.m.(opened); ok {
+		gap, _ := o.gaps()()
+		return gap
+	}
+	return 0
+}
 
 // Sessions returns the number of sessions of a closed model, 0 for others.
 func (a ArrivalModel) Sessions() int {

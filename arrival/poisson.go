@@ -60,6 +60,8 @@ func (p poisson) String() string {
 	return fmt.Sprintf("open loop, Poisson %g requests/s, seed %q", p.rate, p.seed)
 }
 
+func (p poisson) label() string { return fmt.Sprintf("poisson:rate=%g", p.rate) }
+
 func (p poisson) spec() any {
 	return struct {
 		Rate float64 `json:"requests_per_second"`

@@ -72,6 +72,13 @@ func (s sessions) String() string {
 	return fmt.Sprintf("closed loop, %s, think time exponential with mean %v, seed %q", people, s.mean, s.seed)
 }
 
+func (s sessions) label() string {
+	if s.mean == 0 {
+		return fmt.Sprintf("sessions:n=%d", s.n)
+	}
+	return fmt.Sprintf("sessions:n=%d,think=%v", s.n, s.mean)
+}
+
 func (s sessions) spec() any {
 	return struct {
 		Sessions int    `json:"sessions"`

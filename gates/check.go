@@ -148,12 +148,13 @@ func ask[S any](ctx context.Context, c Check[S], subject S) (f Finding) {
 		}
 	}
 	f, err := c.Run(ctx, subject)
+	stopped := errors.Is(context.Cause(ctx), ErrStopped)
 	switch {
-	case err != nil && errors.Is(context.Cause(ctx), ErrStopped):
+	case stopped && (err != nil || f.status == Failed || f.status == Warned):
+		// What a check saw while its requests were being cancelled is no finding.
 		return Skip("interrupted before it was answered")
 	case err != nil:
-		return Fail("could not be asked: %v", err).Because("the request itself failed, before the claim could be judged").
-			Then("look at the server's log around this request")
+		return unasked(err)
 	case f.status == 0:
 		return Fail("the check returned no finding")
 	}
@@ -178,4 +179,20 @@ func panicPlace() string {
 			return "an unknown place"
 		}
 	}
+}
+
+// advised is implemented by errors that know what is behind them and what to do.
+type advised interface {
+	Advice() (causes, next []string)
+}
+
+// unasked is the finding about a question that could not be put.
+func unasked(err error) Finding {
+	f := Fail("could not be asked: %v", err)
+	var a advised
+	if errors.As(err, &a) {
+		causes, next := a.Advice()
+		return f.Because(causes...).Then(next...)
+	}
+	return f.Because("the request itself failed, before the claim could be judged").Then("look at the server's log around this request")
 }

@@ -75,7 +75,8 @@ func TestRun(t *testing.T) {
 			"error because the run was interrupted", stopped, nil, nil, returns(gates.Finding{}, fmt.Errorf("ask: %w", context.Canceled)),
 			gates.Skipped, "interrupted before it was answered", "[]", "[]",
 		},
-		{"answer in spite of the interruption", stopped, nil, nil, returns(gates.Fail("wrong"), nil), gates.Failed, "wrong", "[the usual cause]", "[the usual command]"},
+		{"failure seen while requests were cancelled", stopped, nil, nil, returns(gates.Fail("wrong"), nil), gates.Skipped, "interrupted before it was answered", "[]", "[]"},
+		{"answer in spite of the interruption", stopped, nil, nil, returns(gates.Pass("right"), nil), gates.Passed, "right", "[]", "[]"},
 		{
 			"error because of another cancellation", cancelled, nil, nil, returns(gates.Finding{}, context.Canceled), gates.Failed,
 			"could not be asked: context canceled", "[the request itself failed, before the claim could be judged]", "[look at the server's log around this request]",

@@ -76,12 +76,17 @@ func (i Identity) Subject() gates.Subject {
 	return s
 }
 
-// Key returns a short hash that is equal for runs of the same image, checkpoint,
-// accelerator, configuration and cache state: the key that a comparison needs. The
-// server process and the address do not enter it.
+// Key returns a short hash of everything but the address and the server process: what
+// must be equal for two runs to be compared. An unknown part enters as unknown, whatever
+// the reason; a comparison treats it as different all the same.
 func (i Identity) Key() string {
 	p := i.parts
-	p.Endpoint, p.Process = "", Unknown("not part of the key")
+	p.Endpoint, p.Process = "", Part{}
+	for _, part := range []*Part{&p.Engine, &p.Build, &p.Image, &p.Checkpoint, &p.Accelerator, &p.Config, &p.Process, &p.Cache} {
+		if _, ok := part.Value(); !ok {
+			*part = Unknown("unknown")
+		}
+	}
 	b, err := json.Marshal(p)
 	if err != nil {
 		return ""

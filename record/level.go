@@ -115,8 +115,8 @@ type Figures struct {
 	Emitted                          Rate
 	InFlightMean                     float64
 	InFlightP99, InFlightPeak        int
-	PromptTokens, OutputTokens       int // medians
-	CachedTokens                     gates.Count
+	OutputTokens                     int         // median
+	PromptTokens, CachedTokens       gates.Count // medians, absent where nobody counted
 	FreshConnections, CoalescedReads int
 }
 
@@ -170,7 +170,9 @@ func (l Level) derive() Figures {
 		return (s.Last - s.First) / time.Duration(s.OutputTokens-1), true
 	})
 	f.InFlightMean, f.InFlightP99, f.InFlightPeak = inFlight(l.samples, l.window)
-	f.PromptTokens = medianCount(good, func(s Sample) (int, bool) { return s.PromptTokens, true })
+	if slices.ContainsFunc(good, func(s Sample) bool { _, ok := s.PromptTokens.N(); return ok }) {
+		f.PromptTokens = gates.CountOf(medianCount(good, func(s Sample) (int, bool) { return s.PromptTokens.N() }))
+	}
 	f.OutputTokens = medianCount(good, func(s Sample) (int, bool) { return s.OutputTokens, true })
 	if slices.ContainsFunc(good, func(s Sample) bool { _, ok := s.CachedTokens.N(); return ok }) {
 		f.CachedTokens = gates.CountOf(medianCount(good, func(s Sample) (int, bool) { return s.CachedTokens.N() }))
@@ -179,6 +181,14 @@ func (l Level) derive() Figures {
 	f.Decode = decodeRate(good, f, noRates)
 	f.Emitted = l.emitted(f, noRates)
 	return f
+}
+
+// uncounted is why a figure that needs the prompt's length is withheld.
+const uncounted = "nobody counted the prompt's tokens"
+
+// known reports whether every sample has something.
+func known(good []Sample, has func(Sample) bool) bool {
+	return !slices.ContainsFunc(good, func(s Sample) bool { return !has(s) })
 }
 
 func over(good []Sample, withheld string, value func(Sample) (time.Duration, bool)) Distribution {
@@ -208,6 +218,9 @@ func medianCount(good []Sample, value func(Sample) (int, bool)) int {
 // prefill makes both prefill rates. With company in flight the time to the first
 // token holds other people's decode steps, so there is no prefill rate then.
 func (l Level) prefill(f *Figures, good []Sample, withheld string) {
+	if withheld == "" && !known(good, func(s Sample) bool { _, ok := s.PromptTokens.N(); return ok }) {
+		withheld = uncounted
+	}
 	if withheld == "" && f.InFlightPeak > 1 {
 		withheld = "requests overlapped: only serial runs have a prefill rate"
 	}
@@ -217,9 +230,13 @@ func (l Level) prefill(f *Figures, good []Sample, withheld string) {
 		if d <= 0 {
 			continue
 		}
-		nominal = append(nominal, float64(s.PromptTokens)/d)
-		if c, ok := s.CachedTokens.N(); ok && c <= s.PromptTokens {
-			computed = append(computed, float64(s.PromptTokens-c)/d)
+		p, ok := s.PromptTokens.N()
+		if !ok {
+			continue
+		}
+		nominal = append(nominal, float64(p)/d)
+		if c, ok := s.CachedTokens.N(); ok && c <= p {
+			computed = append(computed, float64(p-c)/d)
 		}
 	}
 	f.PrefillNominal = medianRate(nominal, withheld)
@@ -231,7 +248,10 @@ func (l Level) prefill(f *Figures, good []Sample, withheld string) {
 
 func decodeRate(good []Sample, f Figures, withheld string) DecodeRate {
 	var rates []float64
-	depth := medianCount(good, func(s Sample) (int, bool) { return s.PromptTokens + s.OutputTokens/2, true })
+	if withheld == "" && !known(good, func(s Sample) bool { _, ok := s.PromptTokens.N(); return ok }) {
+		withheld = uncounted // a decode rate without its depth says little
+	}
+	depth := medianCount(good, func(s Sample) (int, bool) { p, ok := s.PromptTokens.N(); return p + s.OutputTokens/2, ok })
 	for _, s := range good {
 		if d := (s.Last - s.First).Seconds(); s.OutputTokens >= 2 && d > 0 {
 			rates = append(rates, float64(s.OutputTokens-1)/d)
@@ -418,7 +438,7 @@ func (f Figures) wire() any {
 		InFlightMean     float64         `json:"in_flight_mean"`
 		InFlightP99      int             `json:"in_flight_p99"`
 		InFlightPeak     int             `json:"in_flight_peak"`
-		PromptTokens     int             `json:"prompt_tokens_p50"`
+		PromptTokens     gates.Count     `json:"prompt_tokens_p50"`
 		OutputTokens     int             `json:"output_tokens_p50"`
 		CachedTokens     gates.Count     `json:"cached_tokens_p50"`
 		FreshConnections int             `json:"fresh_connections"`

@@ -40,8 +40,9 @@ type Sample struct {
 	// FirstAnswer the first that is not reasoning, Last the last generated token,
 	// End the end of the stream. They are 0 where nothing came.
 	First, FirstAnswer, Last, End time.Duration
-	PromptTokens, OutputTokens    int
-	CachedTokens                  gates.Count
+	OutputTokens                  int
+	// PromptTokens and CachedTokens are absent where nobody counted them.
+	PromptTokens, CachedTokens gates.Count
 	// MaxGap is the longest time between two reads that carried text.
 	MaxGap time.Duration
 	// Chunks is the number of events with text, Coalesced how many of them shared a
@@ -63,7 +64,7 @@ func (s Sample) check() error {
 	if s.Due < 0 || s.Sent < s.Due || s.End < s.Sent {
 		bad("due %v, sent %v, end %v are not in order", s.Due, s.Sent, s.End)
 	}
-	if s.PromptTokens < 0 || s.OutputTokens < 0 || s.Chunks < 0 || s.Coalesced < 0 || s.MaxGap < 0 {
+	if s.PromptTokens.Or(0) < 0 || s.OutputTokens < 0 || s.Chunks < 0 || s.Coalesced < 0 || s.MaxGap < 0 {
 		bad("a count is negative")
 	}
 	if n, ok := s.CachedTokens.N(); ok && n < 0 {
@@ -82,10 +83,6 @@ var sampleColumns = []string{
 }
 
 func (s Sample) row() []any {
-	cached := -1
-	if n, ok := s.CachedTokens.N(); ok {
-		cached = n
-	}
 	bit := func(b bool) int {
 		if b {
 			return 1
@@ -94,7 +91,7 @@ func (s Sample) row() []any {
 	}
 	return []any{
 		s.Session, s.Turn, int64(s.Due), int64(s.Sent), int64(s.First), int64(s.FirstAnswer), int64(s.Last), int64(s.End), int64(s.MaxGap),
-		s.PromptTokens, s.OutputTokens, cached, s.Chunks, s.Coalesced, bit(s.Fresh), bit(s.Warmup), s.Outcome,
+		s.PromptTokens.Or(-1), s.OutputTokens, s.CachedTokens.Or(-1), s.Chunks, s.Coalesced, bit(s.Fresh), bit(s.Warmup), s.Outcome,
 	}
 }
 
@@ -112,7 +109,10 @@ func parseRow(row []json.RawMessage) (Sample, error) {
 	s := Sample{
 		Session: int(n[0]), Turn: int(n[1]), Due: time.Duration(n[2]), Sent: time.Duration(n[3]), First: time.Duration(n[4]),
 		FirstAnswer: time.Duration(n[5]), Last: time.Duration(n[6]), End: time.Duration(n[7]), MaxGap: time.Duration(n[8]),
-		PromptTokens: int(n[9]), OutputTokens: int(n[10]), Chunks: int(n[12]), Coalesced: int(n[13]), Fresh: n[14] == 1, Warmup: n[15] == 1,
+		OutputTokens: int(n[10]), Chunks: int(n[12]), Coalesced: int(n[13]), Fresh: n[14] == 1, Warmup: n[15] == 1,
+	}
+	if n[9] >= 0 {
+		s.PromptTokens = gates.CountOf(int(n[9]))
 	}
 	if n[11] >= 0 {
 		s.CachedTokens = gates.CountOf(int(n[11]))

@@ -58,7 +58,7 @@ func Skipped[S any](why string, checks []gates.Check[S]) (Stage, error) {
 
 // checkLimit bounds one check: a server that accepts and never answers must not
 // hold a run for ever.
-func checkLimit(cost time.Duration) time.Duration { return max(3*time.Minute, 20*cost) }
+func checkLimit(cost time.Duration) time.Duration { return max(10*time.Minute, 20*cost) }
 
 func newStage[S any](gated bool, open func(context.Context, gates.GateSet, func(Event)) (S, error), checks []gates.Check[S]) (Stage, error) {
 	if len(checks) == 0 {

@@ -37,7 +37,7 @@ var may = map[string]string{
 	"internal/realengine":          "",
 	"internal/layers":              "",
 	"cmd/infbench":                 "*",
-	"bench":                        "stages/endpoint bench",
+	"bench":                        "gates stages/endpoint bench",
 }
 
 // reasons say why the tempting edges are wrong.

@@ -36,8 +36,7 @@ func determinism(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, erro
 	var example string
 	for i, r := range requests {
 		// The first answer fills the cache; cold against warm is another check's question.
-		first, err := ep.Ask(ctx, r)
-		if err != nil {
+		if _, err := ep.Ask(ctx, r); err != nil {
 			return gates.Finding{}, err
 		}
 		var base endpoint.Answer
@@ -60,8 +59,6 @@ func determinism(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, erro
 			echo, _ := ep.Canaries().Judge(a.Visible(), c)
 			right[echo == gates.Found] = a
 		}
-		echo, _ := ep.Canaries().Judge(first.Visible(), c)
-		right[echo == gates.Found] = first
 		if i == 0 && len(right) == 2 {
 			return gates.Fail("the same question at temperature 0 is answered right and wrong by turns").With("asked for %s", c).
 				With("right: %s", right[true].Says()).With("wrong: %s", right[false].Says()), nil
@@ -70,5 +67,5 @@ func determinism(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, erro
 	if equal < total {
 		return gates.Warn("%d of %d repeats on an idle server are equal", equal, total).With("%s", example), nil
 	}
-	return gates.Pass("%d of %d repeats equal (a difference in fewer than %.0f %% would not have shown)", equal, total, 300/float64(total)), nil
+	return gates.Pass("%d of %d repeats equal (a difference in fewer than %.0f %% might not have shown)", equal, total, 300/float64(total)), nil
 }

@@ -34,7 +34,7 @@ func newClient(t Target, l Limits, inFlight int) *client {
 		DialContext:         dialer.DialContext,
 		TLSHandshakeTimeout: l.Connect,
 		MaxIdleConns:        0,
-		MaxIdleConnsPerHost: max(16, inFlight),
+		MaxIdleConnsPerHost: max(256, inFlight),
 		IdleConnTimeout:     4 * time.Second, // servers close after 5 s and more; ours first
 		DisableCompression:  true,            // a gzip layer holds the stream back
 		Protocols:           protocols,

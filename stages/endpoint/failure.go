@@ -70,6 +70,26 @@ func (f *Failure) Error() string {
 	return s
 }
 
+// Advice returns what is likely behind the failure and what to do next.
+func (f *Failure) Advice() (causes, next []string) {
+	switch f.Kind {
+	case Unreachable:
+		return []string{"the server is down, or still loading", "the address or the port is another one"}, []string{"curl the target's /v1/models"}
+	case BadTLS:
+		return []string{"http:// and https:// are mixed up", "a certificate of the house's own authority"}, []string{"curl -v the target's /v1/models"}
+	case Unauthorized:
+		return []string{"the key is missing, wrong or not for this model"}, []string{"--api-key-env NAME, where NAME holds the key"}
+	case NotTheAPI, Malformed:
+		return []string{"a web page, a proxy or another API stands at the address"}, []string{"curl the target's /v1/models and look at what comes"}
+	case TooSlow:
+		return []string{"the server is loaded, loading or hung: a health URL may say yes all the same"}, []string{"the server's log", "--timeout, if it is just slow"}
+	case Busy:
+		return []string{"the server is at its limit, or still loading"}, []string{"the same when it is idle"}
+	default:
+		return []string{"the request itself failed, before the claim could be judged"}, []string{"look at the server's log around this request"}
+	}
+}
+
 const maxSaid = 240
 
 // explain turns an error of the transport into a Failure. The library's own text is

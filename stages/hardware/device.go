@@ -2,7 +2,6 @@ package hardware
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"infbench/gates"
@@ -36,5 +35,3 @@ A record whose device is unknown cannot be compared. Some engines tell; for the 
 		return gates.Skip("the engine does not tell, and none was named").Then("infbench … --device NAME, such as sm_90 or gfx942"), nil
 	},
 })
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,10 +30,10 @@ kernels, so the version alone is no identity; what the server tells is recorded,
 			told = append(told, "version "+b.Version)
 		}
 		if n, ok := b.ContextTokens.N(); ok {
-			told = append(told, "context "+itoa(n)+" tokens")
+			told = append(told, "context "+strconv.Itoa(n)+" tokens")
 		}
 		if n, ok := b.Slots.N(); ok {
-			told = append(told, itoa(n)+" slots")
+			told = append(told, strconv.Itoa(n)+" slots")
 		}
 		if b.Checkpoint != "" {
 			told = append(told, "weights "+b.Checkpoint)

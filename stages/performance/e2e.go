@@ -22,7 +22,11 @@ over its budget the level is void.`,
 	Run: func(_ context.Context, s *Sweep) (gates.Finding, error) {
 		for _, l := range s.levels {
 			if len(l.void) > 0 {
-				return gates.Warn("the figures of %s are void: %s", l.arrival, l.void[0]), nil
+				f := gates.Warn("the figures of %s are void: %s", l.arrival, l.void[0])
+				if len(l.failed) > 0 {
+					f = f.Because("answers failed under this load: see performance/answers")
+				}
+				return f, nil
 			}
 			if l.good == 0 {
 				return gates.Fail("no good answer at %s", l.arrival), nil

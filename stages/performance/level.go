@@ -18,14 +18,16 @@ import (
 type levelResult struct {
 	arrival      arrival.ArrivalModel
 	level        record.Level
-	issued, good int
+	issued, good int // issued counts warm-up, good does not
+	warmup       int
 	serial       bool
 	failed       map[record.Outcome]int
 	example      string // of the first request that failed
 	void         []string
 	cachedKnown  bool
-	buffered     int // good answers that came in one piece
-	shortened    int // good answers that ended before the output length
+	cachedShare  float64 // of the prompt tokens of good answers, where it is told
+	buffered     int     // good answers that came in one piece
+	shortened    int     // good answers that ended before the output length
 	lag          time.Duration
 	dead         bool
 	// told is the number of output tokens that clients were told of, engine what the
@@ -40,7 +42,8 @@ type collector struct {
 	w       *work
 	answers []kept
 	example string
-	inARow  int // failures without an answer between them
+	inARow  int  // requests without any sign of life between answers
+	dead    bool // the server is gone
 }
 
 // kept is what is needed of a good answer once the origin is known.
@@ -52,9 +55,12 @@ type kept struct {
 	why   string
 	slot  arrival.Slot
 	n     int // output tokens
+	// prompt is the prompt's length as the server counted it, else as our tokenizer did.
+	prompt gates.Count
 }
 
-// deadAfter is the number of failures in a row after which a server counts as gone.
+// deadAfter is the number of requests in a row without a connection or an answer after
+// which a server counts as gone. One that turns requests away is alive.
 const deadAfter = 8
 
 func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, error) {
@@ -70,25 +76,28 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 		time.AfterFunc(w.c.Grace, func() { endAsking(context.Cause(ctx)) })
 	})()
 	stop := arrival.Stop{After: w.expected(m), Requests: w.c.Requests}
-	if m.Kind() == "burst" {
+	if m.Requests() > 0 {
 		stop = arrival.Stop{}
 	}
 	before := w.generated(ctx)
 	origin, _, err := arrival.Drive(driving, m, stop, func(_ context.Context, slot arrival.Slot) {
 		p := <-supply
-		if p.err != nil {
-			return
-		}
 		w.dawdle(asking)
 		a := w.ep.Send(asking, p.body)
-		if c.keep(slot, p, a) {
+		c.keep(slot, p, a)
+		switch {
+		case c.isDead():
 			endDriving()
+		case a.Failure != nil && a.Failure.Kind == endpoint.Busy && !m.Open():
+			// A session that was turned away waits as it is told to, or a little: asking
+			// again at once would only measure how fast the server says no.
+			pause(driving, max(a.Failure.RetryAfter, busyPause))
 		}
 	})
 	if err != nil {
 		return levelResult{}, err
 	}
-	r, err := c.settle(m, origin, stop.After)
+	r, err := c.settle(m, origin)
 	r.engine = w.moved(asking, before, r.told)
 	return r, err
 }
@@ -156,11 +165,24 @@ func (w *work) supply(ahead int) (<-chan prompt, func()) {
 	return out, func() { close(done); wg.Wait() }
 }
 
-// keep judges an answer and stores it. dead is true when the server is gone.
-func (c *collector) keep(slot arrival.Slot, p prompt, a endpoint.Answer) (dead bool) {
+// busyPause is the least that a session waits after it was turned away.
+const busyPause = 250 * time.Millisecond
+
+func (c *collector) isDead() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dead
+}
+
+// keep judges an answer and stores it.
+func (c *collector) keep(slot arrival.Slot, p prompt, a endpoint.Answer) {
 	k := kept{began: a.Timing.Began, due: slot.Due, a: a, slot: slot}
 	k.out, k.why = c.w.judge(p, a)
 	k.n = c.w.outputTokens(a)
+	k.prompt = a.Usage.Prompt
+	if _, ok := k.prompt.N(); !ok {
+		k.prompt = p.tokens
+	}
 	k.a.Content, k.a.Reasoning = "", "" // judged; thousands of texts would be kept for nothing
 	if k.began.IsZero() {
 		k.began = slot.Due
@@ -168,15 +190,16 @@ func (c *collector) keep(slot arrival.Slot, p prompt, a endpoint.Answer) (dead b
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answers = append(c.answers, k)
-	if k.out == record.OK {
-		c.inARow = 0
-	} else {
+	switch k.out {
+	case record.Unreached, record.TimedOut:
 		c.inARow++
-		if c.example == "" {
-			c.example = fmt.Sprintf("request %d (%s): %s", slot.N, k.out, k.why)
-		}
+		c.dead = c.dead || c.inARow >= deadAfter
+	default:
+		c.inARow = 0
 	}
-	return c.inARow >= deadAfter
+	if k.out != record.OK && c.example == "" {
+		c.example = fmt.Sprintf("request %d (%s): %s", slot.N, k.out, k.why)
+	}
 }
 
 // judge says how a request ended. Where the length was forced, text after the model's
@@ -261,8 +284,8 @@ func (w *work) outputTokens(a endpoint.Answer) int {
 }
 
 // settle turns the answers into a level.
-func (c *collector) settle(m arrival.ArrivalModel, origin time.Time, startedFor time.Duration) (levelResult, error) {
-	r := levelResult{arrival: m, failed: map[record.Outcome]int{}, example: c.example, dead: c.inARow >= deadAfter}
+func (c *collector) settle(m arrival.ArrivalModel, origin time.Time) (levelResult, error) {
+	r := levelResult{arrival: m, failed: map[record.Outcome]int{}, example: c.example, dead: c.dead}
 	slices.SortFunc(c.answers, func(a, b kept) int { return a.slot.N - b.slot.N })
 	parts := record.LevelParts{Arrival: m, TokenGapsWithheld: "the server does not say how many tokens an event holds"}
 	if len(c.answers) == 0 {
@@ -280,6 +303,7 @@ func (c *collector) settle(m arrival.ArrivalModel, origin time.Time, startedFor 
 			continue
 		}
 		if s.Warmup {
+			r.warmup++
 			continue
 		}
 		r.good++
@@ -298,8 +322,8 @@ func (c *collector) settle(m arrival.ArrivalModel, origin time.Time, startedFor 
 	if c.w.source == record.ChunkCount {
 		parts.RatesWithheld = "nobody counted the tokens"
 	}
-	parts.SteadyTokens, parts.SteadyFor = c.steady(origin, startedFor)
-	parts.Void = r.judgeLevel(parts.Samples)
+	parts.SteadyTokens, parts.SteadyFor = c.steady()
+	parts.Void = r.judgeLevel(parts)
 	r.void = parts.Void
 	var err error
 	r.level, err = record.NewLevel(parts)
@@ -308,8 +332,10 @@ func (c *collector) settle(m arrival.ArrivalModel, origin time.Time, startedFor 
 }
 
 func (r *levelResult) note(k kept, w *work) {
-	if _, ok := k.a.Usage.Cached.N(); ok {
-		r.cachedKnown = true
+	cached, ok := k.a.Usage.Cached.N()
+	r.cachedKnown = ok && (r.cachedKnown || r.good == 1) // every answer must tell
+	if p, counted := k.prompt.N(); ok && counted && p > 0 {
+		r.cachedShare += (float64(cached)/float64(p) - r.cachedShare) / float64(r.good) // running mean
 	}
 	t := k.a.Timing
 	if k.n >= 16 && t.Ended > 0 && t.LastToken-t.FirstToken < t.Ended/50 {
@@ -324,33 +350,62 @@ func (r *levelResult) note(k kept, w *work) {
 const (
 	lagBudget = 5 * time.Millisecond // or 1 % of the TTFT
 	lagMost   = 50 * time.Millisecond
+	// closedShare is the share of a closed loop's time that may be lost to lag.
+	closedShare = 0.01
 )
 
 // judgeLevel returns why the level's figures must not be used.
-func (r *levelResult) judgeLevel(samples []record.Sample) []string {
+func (r *levelResult) judgeLevel(p record.LevelParts) []string {
 	var void []string
-	for _, o := range []record.Outcome{record.Wrong, record.Degenerate, record.Empty, record.Cut, record.ServerSaid, record.HTTPError, record.Unreached} {
+	samples := p.Samples
+	for _, o := range []record.Outcome{record.Wrong, record.Degenerate, record.Empty, record.Cut, record.ServerSaid, record.HTTPError, record.Unreached, record.TimedOut} {
 		if n := r.failed[o]; n > 0 {
 			void = append(void, fmt.Sprintf("%d of %d answers were %s", n, len(samples), o))
 		}
 	}
+	if r.good > 0 && r.buffered*2 > r.good {
+		void = append(void, fmt.Sprintf("%d of %d answers came in one piece: something buffers the stream", r.buffered, r.good))
+	}
+	if late := lateDispatch(p); late != "" {
+		void = append(void, late)
+	}
+	return void
+}
+
+// lateDispatch says how the harness's own lag spoils a level, "" when it does not. In an
+// open loop a late start hides the queue that it should have met, so single lags count.
+// In a closed loop it only thins the load a little: there the share of time counts. A
+// burst starts its requests one after another as fast as it can; its lag is what it is.
+func lateDispatch(p record.LevelParts) string {
 	var lags, ttfts []time.Duration
-	for _, s := range samples {
+	var sum time.Duration
+	for _, s := range p.Samples {
 		lags = append(lags, s.Sent-s.Due)
+		sum += s.Sent - s.Due
 		if s.Outcome == record.OK {
 			ttfts = append(ttfts, s.First-s.Sent)
 		}
 	}
 	slices.Sort(lags)
 	slices.Sort(ttfts)
+	worst := lags[len(lags)-1]
+	if n := p.Arrival.Sessions(); n > 0 {
+		if share := float64(sum) / float64(p.Window) / float64(n); share > closedShare {
+			return fmt.Sprintf("late_dispatch: the harness was late for %.1f %% of the sessions' time (at most %v at once)", 100*share, worst.Round(time.Millisecond))
+		}
+		return ""
+	}
+	if p.Arrival.Requests() > 0 {
+		return ""
+	}
 	budget := lagBudget
 	if n := len(ttfts); n > 0 {
 		budget = max(budget, ttfts[n/2]/100)
 	}
-	if p99 := lags[(len(lags)*99+99)/100-1]; p99 > budget || lags[len(lags)-1] > lagMost {
-		void = append(void, fmt.Sprintf("late_dispatch: the harness started requests up to %v late (p99 %v, budget %v)", lags[len(lags)-1].Round(time.Microsecond), p99.Round(time.Microsecond), budget))
+	if p99 := lags[(len(lags)*99+99)/100-1]; p99 > budget || worst > max(lagMost, budget) {
+		return fmt.Sprintf("late_dispatch: the harness started requests up to %v late (p99 %v, budget %v)", worst.Round(time.Microsecond), p99.Round(time.Microsecond), budget)
 	}
-	return void
+	return ""
 }
 
 func (c *collector) sample(k kept, origin time.Time, m arrival.ArrivalModel) record.Sample {
@@ -364,7 +419,7 @@ func (c *collector) sample(k kept, origin time.Time, m arrival.ArrivalModel) rec
 	}
 	s := record.Sample{
 		Session: k.slot.Session, Turn: k.slot.Turn, Due: max(0, k.due.Sub(origin)), Sent: sent, First: at(t.FirstToken), FirstAnswer: at(t.FirstAnswer),
-		Last: at(t.LastToken), End: sent + t.Ended, PromptTokens: k.a.Usage.Prompt.Or(c.w.prompt), OutputTokens: k.n, CachedTokens: k.a.Usage.Cached,
+		Last: at(t.LastToken), End: sent + t.Ended, PromptTokens: k.prompt, OutputTokens: k.n, CachedTokens: k.a.Usage.Cached,
 		Chunks: len(t.Marks), Fresh: t.Fresh, Warmup: k.slot.Turn == 0 && m.Sessions() > 0, Outcome: k.out,
 	}
 	s.Sent = max(s.Sent, s.Due)
@@ -402,18 +457,20 @@ func gapsOf(marks []endpoint.Mark) (chunks, tokens []time.Duration, exact bool) 
 }
 
 // steady counts the tokens that arrived between the end of the last warm-up request
-// and the instant at which requests stopped being started. A chunk whose tokens are
+// and the last instant at which a request was started. A chunk whose tokens are
 // not known carries its share of the answer's.
-func (c *collector) steady(origin time.Time, startedFor time.Duration) (int, time.Duration) {
-	var from time.Time
+func (c *collector) steady() (int, time.Duration) {
+	var from, to time.Time
 	for _, k := range c.answers {
+		if k.began.After(to) {
+			to = k.began
+		}
 		if k.slot.Turn == 0 {
 			if end := k.began.Add(k.a.Timing.Ended); end.After(from) {
 				from = end
 			}
 		}
 	}
-	to := origin.Add(startedFor)
 	if !to.After(from) {
 		return 0, 0
 	}

@@ -140,7 +140,7 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 			break
 		}
 		s.levels = append(s.levels, l)
-		progress(Progress{Index: i, Of: len(levels), Arrival: m.String(), Finished: true, Issued: l.issued, Good: l.good, Sofar: s})
+		progress(Progress{Index: i, Of: len(levels), Arrival: m.String(), Finished: true, Issued: l.issued - l.warmup, Good: l.good, Sofar: s})
 		if l.dead {
 			s.stopped = "the server stopped answering in the level of " + m.String()
 			break

@@ -7,6 +7,10 @@ import (
 	"infbench/gates"
 )
 
+// coldShare is the share of cached tokens up to which prompts count as cold: what is
+// left is the preamble of the chat template.
+const coldShare = 0.5
+
 var _ = checks.Add(gates.Check[*Sweep]{
 	ID: "performance/prefill",
 	Doc: `prefill was measured serially, nominal and computed
@@ -25,6 +29,11 @@ cached tokens are not 0.`,
 			switch {
 			case !l.serial:
 				continue
+			case len(l.void) > 0:
+				return gates.Warn("the serial level is void: %s", l.void[0]).Because("see performance/answers and performance/e2e"), nil
+			case l.cachedShare > coldShare:
+				return gates.Warn("%.0f %% of the prompt tokens came from the cache, where none should have: nominal prefill means nothing, computed little", 100*l.cachedShare).
+					Because("another run sent the same prompts", "a system prompt or template makes up most of the prompt"), nil
 			case l.good < 2:
 				return gates.Warn("the serial level has %d good answers: a median needs 2", l.good), nil
 			case !l.cachedKnown:
@@ -32,6 +41,6 @@ cached tokens are not 0.`,
 			}
 			return gates.Pass("measured at %s, %d requests, nominal and computed", l.arrival, l.good), nil
 		}
-		return gates.Warn("no level of the sweep is serial, so there is no prefill rate"), nil
+		return gates.Warn("no level of the sweep is serial, so there is no prefill rate").Because("the sweep holds no level with one session").Then("--arrival sessions:n=1"), nil
 	},
 })

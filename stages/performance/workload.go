@@ -24,7 +24,6 @@ type work struct {
 	source    record.TokenSource
 	caveats   []string
 	latency   time.Duration // of one request alone
-	prompt    int           // tokens that a prompt really has, 0 when not counted
 	nonces    atomic.Uint64
 }
 
@@ -32,7 +31,8 @@ type work struct {
 type prompt struct {
 	body endpoint.Prepared
 	want gates.Canary
-	err  error
+	// tokens is the prompt's length by our own tokenizer, where there is one.
+	tokens gates.Count
 }
 
 // prepare finds out how long prompts must be, who counts tokens and whether the
@@ -60,17 +60,19 @@ func prepare(ctx context.Context, ep endpoint.Endpoint, c Config) (*work, error)
 		return nil, err
 	}
 	w.latency = second.Timing.Ended
-	w.prompt = second.Usage.Prompt.Or(0)
 	w.countWith(second)
 	return w, nil
 }
 
 func (w *work) probe(ctx context.Context) (endpoint.Answer, error) {
-	p := w.next()
-	if p.err != nil {
-		return endpoint.Answer{}, p.err
+	r, _, _ := w.request()
+	a := w.ep.Stream(ctx, r) // leaves out from then on what the server has never heard of
+	if f := a.Failure; f != nil && w.forced && (f.Status == 400 || f.Status == 422) {
+		w.forced = false
+		w.caveats = append(w.caveats, "the server refuses to be forced to an output length: "+f.Said)
+		r, _, _ = w.request()
+		a = w.ep.Stream(ctx, r)
 	}
-	a := w.ep.Send(ctx, p.body)
 	if a.Failure != nil {
 		return a, fmt.Errorf("a request of the measured shape: %w", a.Failure)
 	}
@@ -97,20 +99,33 @@ func (w *work) countWith(a endpoint.Answer) {
 	}
 }
 
-// next builds one request. The nonce stands first, so that no prefix of the prompt is
-// in a cache.
+// next builds one request and its body.
 func (w *work) next() prompt {
+	r, code, text := w.request()
+	p := prompt{want: code}
+	if w.c.CountTokens != nil && w.source == record.ClientTokenizer {
+		if n, err := w.c.CountTokens(text); err == nil {
+			p.tokens = gates.CountOf(n)
+		}
+	}
+	// The body is made of plain text and numbers: it cannot fail to be written.
+	p.body, _ = w.ep.Prepare(r, true)
+	return p
+}
+
+// request makes one request. The nonce stands first, so that no prefix of the prompt is
+// in a cache; the seed is the run's own, so that no earlier run has sent it.
+func (w *work) request() (endpoint.Request, gates.Canary, string) {
 	n := w.nonces.Add(1)
 	nonce := rand.New(rand.NewPCG(w.c.Seed, n)).Uint32()
 	code := w.ep.Canaries().Issue()
 	prose := endpoint.NewProse(w.c.Seed + n)
-	r := endpoint.Chat("Note " + strconv.FormatUint(uint64(nonce), 36) + ". " + prose.Sentences(w.sentences) + " The secret code is " + code.String() + ". What is the secret code?").
-		MaxTokens(w.c.OutputTokens).PerChunkUsage()
+	text := "Note " + strconv.FormatUint(uint64(nonce), 36) + ". " + prose.Sentences(w.sentences) + " The secret code is " + code.String() + ". What is the secret code?"
+	r := endpoint.Chat(text).MaxTokens(w.c.OutputTokens).PerChunkUsage()
 	if w.forced {
 		r = w.force.ForceLength(r, w.c.OutputTokens)
 	}
-	body, err := w.ep.Prepare(r, true)
-	return prompt{body, code, err}
+	return r, code, text
 }
 
 // minTurns is the number of requests that each stream of a level should get.
@@ -118,7 +133,7 @@ const minTurns = 6
 
 // expected returns how long a level starts requests.
 func (w *work) expected(m arrival.ArrivalModel) time.Duration {
-	if m.Kind() == "burst" {
+	if m.Requests() > 0 {
 		return w.latency
 	}
 	return max(w.c.PerLevel, min(90*time.Second, minTurns*w.latency))

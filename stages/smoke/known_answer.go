@@ -36,14 +36,14 @@ func knownAnswer(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, erro
 		return floor, err
 	}
 	prose := endpoint.NewProse(1)
-	own, other := ep.Canaries().Issue(), ep.Canaries().Issue()
+	own := ep.Canaries().Issue()
 	plant, question := secret(own)
 	long, err := ep.Ask(ctx, endpoint.Chat(prose.Sentences(4)+" "+plant+" "+prose.Sentences(4)+" "+question))
 	if err != nil {
 		return gates.Finding{}, err
 	}
 	longEcho, _ := ep.Canaries().Judge(long.Visible(), own)
-	a, b := ep.Canaries().Issue(), other
+	a, b := ep.Canaries().Issue(), ep.Canaries().Issue()
 	told, err := ep.AskPlain(ctx, endpoint.Chat("The blue code is "+a.String()+". The red code is "+b.String()+". What is the red code?"))
 	if err != nil {
 		return gates.Finding{}, err

@@ -49,9 +49,23 @@ func lengthLimit(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, erro
 	case a.Finish == "length":
 		return gates.Pass("cut at %d tokens, finish_reason length", limit), nil
 	case counted && n >= limit:
-		return saw(gates.Fail("the answer was cut at the limit and says finish_reason %s", gates.Quote(a.Finish, 20))), nil
+		return cutOrEnded(ctx, ep, saw(gates.Fail("the answer was cut at the limit and says finish_reason %s", gates.Quote(a.Finish, 20))))
 	case a.Finish == "stop":
 		return gates.Skip("the model stopped by itself before the limit, so that nothing was cut").With("answered %s", a.Says()), nil
 	}
 	return saw(gates.Warn("finish_reason is %s, want length", gates.Quote(a.Finish, 20))), nil
+}
+
+// cutOrEnded asks once more with another limit: an answer that happens to end by
+// itself at the first limit does not end at the second one too.
+func cutOrEnded(ctx context.Context, ep endpoint.Endpoint, cut gates.Finding) (gates.Finding, error) {
+	const limit = 7
+	a := ep.Stream(ctx, endpoint.Chat("Count from 1 to 500, one number per line.").MaxTokens(limit))
+	if err := a.Err(); err != nil {
+		return gates.Finding{}, err
+	}
+	if n, ok := a.Usage.Completion.N(); ok && n >= limit && a.Finish != "length" {
+		return cut, nil
+	}
+	return gates.Pass("cut at %d tokens, finish_reason %s", limit, gates.Quote(a.Finish, 20)), nil
 }

@@ -82,7 +82,7 @@ func sameText(joined, reasoning, content string) bool {
 	switch full := reasoning + content; {
 	case full == "":
 		return true
-	case strings.HasPrefix(joined, full):
+	case strings.Contains(joined, full): // tags that a parser took out stand around it
 		return true
 	case strings.HasPrefix(full, joined):
 		return len(full)-len(joined) < 8

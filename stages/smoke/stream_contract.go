@@ -2,6 +2,7 @@ package smoke
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"infbench/gates"
@@ -29,29 +30,44 @@ const bufferedTokens = 24
 
 func streamContract(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 	a, err := ep.Ask(ctx, endpoint.Chat("Count from 1 to 20, separated by commas.").MaxTokens(96))
+	var f *endpoint.Failure
+	if errors.As(err, &f) && !aboutStream(f) {
+		return gates.Finding{}, err
+	}
 	if err != nil {
 		return gates.Fail("the stream did not end well: %v", err).With("answered so far: %s", a.Says()), nil
 	}
-	f, bad := gates.Fail("the stream breaks the contract: %s", firstHard(a)), firstHard(a) != ""
+	seen, bad := gates.Fail("the stream breaks the contract: %s", firstHard(a)), firstHard(a) != ""
 	if !bad {
-		f = gates.Warn("the stream breaks the contract in a way that clients survive")
+		seen = gates.Warn("the stream breaks the contract in a way that clients survive")
 	}
 	for _, b := range a.Broke {
-		f = f.With("%s", b.What)
+		seen = seen.With("%s", b.What)
 	}
 	if bad {
-		return f, nil
+		return seen, nil
 	}
 	tokens := a.Usage.Completion.Or(len(a.Timing.Marks))
 	spread := a.Timing.LastToken - a.Timing.FirstToken
 	if reads := readsOf(a); tokens >= bufferedTokens && (reads <= 2 || spread < a.Timing.Ended/50) {
-		return f.With("%d tokens came in %d reads within %v of the %v that the answer took", tokens, reads, spread.Round(time.Millisecond), a.Timing.Ended.Round(time.Millisecond)).
+		return seen.With("%d tokens came in %d reads within %v of the %v that the answer took", tokens, reads, spread.Round(time.Millisecond), a.Timing.Ended.Round(time.Millisecond)).
 			With("something buffers the stream: a time to the first token would mean nothing"), nil
 	}
 	if len(a.Broke) > 0 {
-		return f, nil
+		return seen, nil
 	}
 	return gates.Pass("%d events with text in %d reads, finish_reason %s, [DONE]", len(a.Timing.Marks), a.Timing.Reads, gates.Quote(a.Finish, 20)), nil
+}
+
+// aboutStream reports whether a failure is one of the stream itself, and not of the
+// way to the server.
+func aboutStream(f *endpoint.Failure) bool {
+	switch f.Kind {
+	case endpoint.BrokenOff, endpoint.SaidError, endpoint.NotTheAPI, endpoint.Malformed, endpoint.TooLarge, endpoint.TooSlow:
+		return true
+	default:
+		return false
+	}
 }
 
 func firstHard(a endpoint.Answer) string {

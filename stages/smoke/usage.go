@@ -71,11 +71,11 @@ func usage(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 	pn, hasP := plain.Usage.Completion.N()
 	switch {
 	case !hasP && !hasS:
-		return gates.Warn("the server counts no tokens at all: no rate can be made of its answers"), nil
+		return gates.Warn("the server counts no tokens at all: rates need --tokenizer"), nil
 	case !hasS:
 		ep.FoundUnable(endpoint.UsageStream, "asked for with stream_options.include_usage, and it did not come")
 		return gates.Warn("no usage comes in a stream, though it was asked for").With("plain: %d completion tokens", pn), nil
-	case streamed.Visible() == plain.Visible() && hasP && (sn > pn+1 || pn > sn+1):
+	case streamed.Everything() == plain.Everything() && hasP && (sn > pn+1 || pn > sn+1):
 		return gates.Fail("the same text is %d tokens streamed and %d plain", sn, pn), nil
 	}
 	if _, ok := streamed.Usage.Cached.N(); !ok {

@@ -159,6 +159,11 @@ func (s *settings) load(ctx *cli.Context) error {
 			s.arrivals = append(s.arrivals, m)
 		}
 	}
+	for _, m := range s.arrivals {
+		if d := m.FirstDue(); d >= s.workload.PerLevel {
+			return usagef("%s starts its first request after %v, and a level starts requests for %v: raise --per-level or the rate", m.Label(), d.Round(time.Millisecond), s.workload.PerLevel)
+		}
+	}
 	if _, err := arrival.Sweep(s.arrivals...); err != nil {
 		return usageError{err.Error()}
 	}

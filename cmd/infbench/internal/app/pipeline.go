@@ -98,6 +98,7 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 		return nil, err
 	}
 	c := p.ses.set.workload
+	c.Seed = p.ses.seed()
 	if path := p.ses.set.Performance.Tokenizer; path != "" {
 		t, err := tokens.Load(path)
 		if err != nil {

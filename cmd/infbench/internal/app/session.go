@@ -43,7 +43,10 @@ func newSession(s settings) (*session, error) {
 		out.redactor.Hide("header "+name, value)
 	}
 	for _, m := range s.arrivals {
-		out.inFlight = max(out.inFlight, m.Sessions())
+		out.inFlight = max(out.inFlight, m.Sessions(), m.Requests())
+		if m.Open() { // its company is an output of the run; the gates look at eight
+			out.inFlight = max(out.inFlight, 8)
+		}
 	}
 	if s.Target != "" {
 		out.target, err = endpoint.ParseTarget(s.Target, endpoint.TargetOptions{Key: s.key, Headers: s.headers, HostLabel: out.redactor.Host})
@@ -71,14 +74,20 @@ func (s *session) openCheckpoint() error {
 // open opens the endpoint once; every stage gets the same one.
 func (s *session) open(ctx context.Context) (endpoint.Endpoint, error) {
 	s.once.Do(func() {
-		var seed [8]byte
-		_, _ = rand.Read(seed[:])
 		limits := endpoint.DefaultLimits().Within(s.set.Timeout)
 		s.ep, s.err = endpoint.Open(ctx, s.target, endpoint.Options{
-			Model: s.set.Model, Limits: limits, InFlight: s.inFlight, Seed: binary.LittleEndian.Uint64(seed[:]),
+			Model: s.set.Model, Limits: limits, InFlight: s.inFlight, Seed: s.seed(),
 		})
 	})
 	return s.ep, s.err
+}
+
+// seed draws a number that no other run has: prompts that were sent before would be in
+// the server's cache. Canaries and workload each draw their own.
+func (s *session) seed() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails; see its documentation
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 func (s *session) close() {

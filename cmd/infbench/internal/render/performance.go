@@ -31,7 +31,7 @@ func Performance(w io.Writer, s Style, p record.PerfRecord) error {
 		if _, ok := f.Decode.PerSecond(); ok {
 			depth = fmt.Sprint(f.Decode.DepthTokens)
 		}
-		fmt.Fprintf(t, "  %s\t%.1f (peak %d)\t%d/%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Arrival, f.InFlightMean, f.InFlightPeak, f.Good, f.Issued-f.Warmup,
+		fmt.Fprintf(t, "  %s\t%.1f (peak %d)\t%d/%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Arrival.Label(), f.InFlightMean, f.InFlightPeak, f.Good, f.Issued-f.Warmup,
 			duration(f.TTFT.P50()), duration(f.TTFT.P95()), duration(f.TPOT.P50()), duration(f.E2E.P50()), rate(f.Decode.Rate), depth, rate(f.Emitted))
 	}
 	if err := t.Flush(); err != nil {
@@ -81,17 +81,17 @@ func prefill(w io.Writer, p record.PerfRecord) {
 // withheld says once why a column holds dashes.
 func withheld(w io.Writer, p record.PerfRecord) {
 	said := map[string]bool{}
-	say := func(what, why string) {
-		if why != "" && !said[what+why] {
-			said[what+why] = true
-			fmt.Fprintf(w, "  — %s: %s\n", what, gates.Printable(why, 200))
+	say := func(level, what, why string) {
+		if why != "" && !said[level+why] {
+			said[level+why] = true
+			fmt.Fprintf(w, "  — %s, %s: %s\n", level, what, gates.Printable(why, 200))
 		}
 	}
 	for _, l := range p.Levels() {
-		f := l.Figures
-		say("TTFT p95", f.TTFT.P95().Withheld())
-		say("TPOT", f.TPOT.P50().Withheld())
-		say("decode", f.Decode.Withheld())
-		say("emitted", f.Emitted.Withheld())
+		f, level := l.Figures, l.Arrival.Label()
+		say(level, "TTFT p95", f.TTFT.P95().Withheld())
+		say(level, "TPOT", f.TPOT.P50().Withheld())
+		say(level, "decode", f.Decode.Withheld())
+		say(level, "emitted", f.Emitted.Withheld())
 	}
 }
