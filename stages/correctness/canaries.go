@@ -42,33 +42,34 @@ func canaries(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 	}
 	sizes = append(sizes, size)
 	var company []trial
-	seen := map[int]bool{}
 	for i, s := range sizes {
 		round, err := companyRound(ctx, ep, s, uint64(200+100*i))
 		if err != nil {
 			return gates.Finding{}, err
 		}
 		company = append(company, round...)
-		seen[s] = true
 	}
-	return judgeCompany(alone, company, size), nil
+	lost, err := wrongOnlyInCompany(ctx, ep, company)
+	if err != nil {
+		return gates.Finding{}, err
+	}
+	return judgeCompany(alone, company, lost, size), nil
 }
 
 // companyRound asks one question of each length, at most size at once. Only an
 // error that says nothing about company ends it.
 func companyRound(ctx context.Context, ep endpoint.Endpoint, size int, seed uint64) ([]trial, error) {
 	out := make([]trial, len(lengths))
-	requests := make([]endpoint.Request, len(lengths))
 	for i, n := range lengths {
 		out[i].want = ep.Canaries().Issue()
-		requests[i] = question(endpoint.NewProse(seed+uint64(i)).Sentences(n), out[i].want)
+		out[i].request = question(endpoint.NewProse(seed+uint64(i)).Sentences(n), out[i].want)
 	}
 	inCompany(len(out), size, func(i int) {
 		if ended(ctx) {
 			out[i].err = context.Cause(ctx)
 			return
 		}
-		out[i].answer, out[i].err = ep.Ask(ctx, requests[i])
+		out[i].answer, out[i].err = ep.Ask(ctx, out[i].request)
 		out[i].judge(ep)
 	})
 	if ended(ctx) {
@@ -84,77 +85,88 @@ func companyRound(ctx context.Context, ep endpoint.Endpoint, size int, seed uint
 	return out, nil
 }
 
-func judgeCompany(alone, company []trial, size int) gates.Finding {
-	var lost, won, right, rightAlone, busy, broken, salad int
-	var f gates.Finding
-	first := func(list []trial, bad func(trial) bool) (trial, bool) {
-		for _, t := range list {
-			if bad(t) {
-				return t, true
-			}
+// wrongOnlyInCompany asks each prompt that was answered wrongly in company once more,
+// the same prompt and alone, and returns those that are then right. A model that cannot
+// do it fails both; what fails in company only is the engine.
+func wrongOnlyInCompany(ctx context.Context, ep endpoint.Endpoint, company []trial) ([]trial, error) {
+	var lost []trial
+	for _, t := range company {
+		if t.err != nil || t.right() || t.echo == gates.Foreign {
+			continue
 		}
-		return trial{}, false
+		again := trial{want: t.want}
+		again.answer, again.err = ep.Ask(ctx, t.request)
+		if again.err != nil {
+			return nil, again.err
+		}
+		if again.judge(ep); again.right() {
+			lost = append(lost, t)
+		}
 	}
-	for _, t := range alone {
-		if t.right() {
+	return lost, nil
+}
+
+// lostLimit is the number of answers wrong in company only that fails the server. At
+// temperature 0 the same prompt alone repeats a model's own mistake, so that each of
+// them is already a difference that company made; one may be a near tie.
+const lostLimit = 3
+
+func judgeCompany(alone, company, lost []trial, size int) gates.Finding {
+	var right, rightAlone, busy, broken, salad int
+	var foreign, unanswered, garbled, wrong *trial
+	for i := range alone {
+		if alone[i].right() {
 			rightAlone++
 		}
+		if alone[i].echo == gates.Foreign {
+			foreign = &alone[i]
+		}
 	}
-	for i, t := range company {
-		before := alone[i%len(alone)]
+	for i := range company {
+		t := &company[i]
 		var failure *endpoint.Failure
 		switch {
 		case errors.As(t.err, &failure) && failure.Kind == endpoint.Busy:
 			busy++
-			continue
 		case t.err != nil:
 			broken++
-			continue
-		case hardSymptom(t.answer, "") != "":
-			salad++
-		}
-		switch {
+			unanswered = t
+		case t.echo == gates.Foreign:
+			foreign = t
 		case t.right():
 			right++
-			if !before.right() {
-				won++
-			}
-		case before.right():
-			lost++
+		default:
+			wrong = t
+		}
+		if t.err == nil && hardSymptom(t.answer, "") != "" {
+			salad++
+			garbled = t
 		}
 	}
 	count := fmt.Sprintf("%d of %d right alone, %d of %d with up to %d at once", rightAlone, len(alone), right, len(company), size)
-	foreign := func(t trial) bool { return t.err == nil && t.echo == gates.Foreign }
-	if t, ok := first(append(alone, company...), foreign); ok {
-		return gates.Fail("an answer holds the code %s of another request", t.seen).With("%s", t.says()).With("%s", count).
+	switch {
+	case foreign != nil:
+		return gates.Fail("an answer holds the code %s of another request", foreign.seen).With("%s", foreign.says()).With("%s", count).
 			Because("requests are mixed: per-slot state, KV blocks or response routing").Then("stop serving from this server: one user can read another's text")
-	}
-	if t, ok := first(company, func(t trial) bool {
-		var failure *endpoint.Failure
-		return t.err != nil && !(errors.As(t.err, &failure) && failure.Kind == endpoint.Busy)
-	}); ok {
-		return gates.Fail("%d of %d requests in company never got an answer", broken, len(company)).With("%s", t.says()).With("%s", count)
-	}
-	if t, ok := first(company, func(t trial) bool { return t.err == nil && hardSymptom(t.answer, "") != "" }); ok && salad >= 2 {
-		return gates.Fail("%d of %d answers in company are degenerate", salad, len(company)).With("%s", hardSymptom(t.answer, "")).With("%s", t.says()).With("%s", count)
-	} else if ok {
-		f = gates.Warn("one answer in company is degenerate").With("%s", hardSymptom(t.answer, "")).With("%s", t.says()).With("%s", count)
-		return f
-	}
-	wrong, some := first(company, func(t trial) bool { return t.err == nil && !t.right() })
-	switch p := mcnemar(lost, won); {
-	case rightAlone*5 < len(alone)*4:
-		return gates.Skip("this model gives back %d of %d codes alone: too few to judge it in company", rightAlone, len(alone)).With("no foreign code in %d answers", len(company))
-	case lost > 0 && p < 0.01:
-		return gates.Fail("right alone and wrong in company: %d of %d", lost, len(company)).With("%s", count).With("exact one-sided McNemar p = %.4f", p).With("%s", wrong.says())
-	case lost > 1:
-		return gates.Warn("%d of %d answers are right alone and wrong in company: more than chance would give, fewer than prove it", lost, len(company)).
-			With("%s", count).With("exact one-sided McNemar p = %.3f", p).With("%s", wrong.says())
+	case unanswered != nil:
+		return gates.Fail("%d of %d requests in company never got an answer", broken, len(company)).With("%s", unanswered.says()).With("%s", count)
+	case salad >= 2:
+		return gates.Fail("%d of %d answers in company are degenerate", salad, len(company)).With("%s", hardSymptom(garbled.answer, "")).With("%s", garbled.says()).With("%s", count)
+	case len(lost) >= lostLimit:
+		return gates.Fail("%d of %d answers are wrong in company, and the same prompts are right alone", len(lost), len(company)).With("%s", count).With("%s", lost[0].says())
+	case salad == 1:
+		return gates.Warn("one answer in company is degenerate").With("%s", hardSymptom(garbled.answer, "")).With("%s", garbled.says()).With("%s", count)
+	case len(lost) > 1:
+		return gates.Warn("%d of %d answers are wrong in company, and the same prompts are right alone", len(lost), len(company)).With("%s", count).With("%s", lost[0].says())
 	case busy > 0:
 		return gates.Warn("%d of %d requests were turned away with up to %d at once", busy, len(company), size).With("%s", count).
 			Because("the server's limit on waiting requests is lower than the load")
-	case some:
-		return gates.Pass("%s, none foreign", count).With("%s", wrong.says())
+	case rightAlone*2 < len(alone):
+		return gates.Skip("this model gives back %d of %d codes alone: too few to judge it in company", rightAlone, len(alone)).With("no foreign code in %d answers", len(company))
 	}
-	return gates.Pass("%s, none foreign", count)
+	f := gates.Pass("%s, none foreign", count)
+	if wrong != nil {
+		f = f.With("%s", wrong.says())
+	}
+	return f
 }

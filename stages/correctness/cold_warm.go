@@ -3,6 +3,7 @@ package correctness
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"infbench/gates"
@@ -90,7 +91,7 @@ func runWarm(ctx context.Context, ep endpoint.Endpoint, n uint64) (warmSeries, e
 	head := prose.Sentences(12)
 	body := head + " The blue code is " + blue.String() + ". The red code is " + red.String() + ". " + prose.Sentences(2)
 	ask := func(colour string, want gates.Canary, own gates.Canary) (trial, error) {
-		t := trial{want: want}
+		t := trial{want: want, kind: colour}
 		t.answer, t.err = ep.Ask(ctx, endpoint.Chat(body+" What is the "+colour+" code?").MaxTokens(64))
 		t.judge(ep, own)
 		return t, t.err
@@ -123,7 +124,7 @@ func runWarm(ctx context.Context, ep endpoint.Endpoint, n uint64) (warmSeries, e
 	}
 	// Another prompt with the same long beginning: its own code, not the cached one's.
 	green := ep.Canaries().Issue()
-	tail := trial{want: green}
+	tail := trial{want: green, kind: "tail"}
 	tail.answer, tail.err = ep.Ask(ctx, endpoint.Chat(head+" The secret code is "+green.String()+". What is the secret code?").MaxTokens(64))
 	if tail.err != nil {
 		return s, tail.err
@@ -137,7 +138,34 @@ func runWarm(ctx context.Context, ep endpoint.Endpoint, n uint64) (warmSeries, e
 			return s, err
 		}
 	}
-	return s, warm("blue", blue, red)
+	if err := warm("blue", blue, red); err != nil {
+		return s, err
+	}
+	return s, s.control(ctx, ep, seed+100)
+}
+
+// control asks the other two kinds of question cold, from prompts that share no
+// beginning with any: a model that cannot tell two codes apart cannot do it warm either,
+// and what it got wrong is taken out.
+func (s *warmSeries) control(ctx context.Context, ep endpoint.Endpoint, seed uint64) error {
+	prose := endpoint.NewProse(seed)
+	blue, red, green := ep.Canaries().Issue(), ep.Canaries().Issue(), ep.Canaries().Issue()
+	apart := trial{want: red}
+	apart.answer, apart.err = ep.Ask(ctx, endpoint.Chat(prose.Sentences(12)+" The blue code is "+blue.String()+". The red code is "+red.String()+". "+
+		prose.Sentences(2)+" What is the red code?").MaxTokens(64))
+	if apart.err != nil {
+		return apart.err
+	}
+	tail := trial{want: green}
+	tail.answer, tail.err = ep.Ask(ctx, question(prose.Sentences(12), green))
+	if tail.err != nil {
+		return tail.err
+	}
+	apart.judge(ep, blue)
+	tail.judge(ep)
+	able := map[string]bool{"blue": s.cold.right(), "red": apart.right(), "tail": tail.right()}
+	s.warm = slices.DeleteFunc(s.warm, func(t trial) bool { return !t.right() && t.echo != gates.Foreign && !able[t.kind] })
+	return nil
 }
 
 func (s *warmSeries) note(t trial) {

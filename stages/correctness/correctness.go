@@ -11,7 +11,6 @@ package correctness
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"sync"
 	"time"
@@ -35,11 +34,13 @@ func question(prose string, c gates.Canary) endpoint.Request {
 
 // trial is one question and what came of it.
 type trial struct {
-	want   gates.Canary
-	answer endpoint.Answer
-	err    error
-	echo   gates.Echo
-	seen   string
+	want    gates.Canary
+	request endpoint.Request
+	answer  endpoint.Answer
+	err     error
+	echo    gates.Echo
+	seen    string
+	kind    string // of question, where a check puts several
 }
 
 func (t trial) right() bool { return t.err == nil && t.echo == gates.Found }
@@ -98,18 +99,6 @@ func hardSymptom(a endpoint.Answer, prompt string) string {
 		}
 	}
 	return ""
-}
-
-// mcnemar returns the exact one-sided p of at least lost losses among lost+won
-// discordant pairs, when both sides were equally good.
-func mcnemar(lost, won int) float64 {
-	n := lost + won
-	p := 0.0
-	for k := lost; k <= n; k++ {
-		lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
-		p += math.Exp(lg(n) - lg(k) - lg(n-k) - float64(n)*math.Ln2)
-	}
-	return p
 }
 
 // ended reports whether the run was stopped, so that a check gives up early.

@@ -2,6 +2,7 @@ package correctness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -56,12 +57,16 @@ func needle(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 			With("%s", control.cells[0].says()), nil
 	}
 	grids := []grid{control}
-	most := ep.ContextTokens(8192) * 6 / 10 / endpoint.TokensPerSentence
+	// Where the server does not tell its context, 2,000 tokens is what every one has.
+	most := ep.ContextTokens(3400) * 6 / 10 / endpoint.TokensPerSentence
 	for n := 16; n <= most && !ended(ctx); n *= 4 {
 		if !left.affords(cost * 4) {
 			break
 		}
 		g, took, err := needleGrid(ctx, ep, n)
+		if tooLong(err) {
+			break // an error and no silent cut: that is how it should be
+		}
 		if err != nil {
 			return gates.Finding{}, err
 		}
@@ -102,7 +107,7 @@ func judgeGrid(ctx context.Context, ep endpoint.Endpoint, grids []grid) (gates.F
 			return gates.Fail("an answer at %d tokens holds the code %s of another request", g.tokens, t.seen).With("%s", t.says()), true, nil
 		}
 	}
-	if f, cut := truncated(before, g); cut {
+	if f, cut := truncated(grids[0], before, g); cut {
 		return f, true, nil
 	}
 	if g.found() > 0 || before.found() < len(before.cells) {
@@ -112,27 +117,41 @@ func judgeGrid(ctx context.Context, ep endpoint.Endpoint, grids []grid) (gates.F
 	if err != nil {
 		return gates.Finding{}, true, err
 	}
-	if again.found() > 0 {
+	// Half-way between the lengths a model that fades has faded a little; an engine that
+	// breaks at some length has not.
+	between, _, err := needleGrid(ctx, ep, (before.sentences+g.sentences)/2)
+	if err != nil {
+		return gates.Finding{}, true, err
+	}
+	if n := between.found(); again.found() > 0 || n > 0 && n < len(between.cells) {
 		return gates.Finding{}, false, nil
 	}
 	f := gates.Fail("a cliff: all codes found at %d tokens, none of %d at %d tokens", before.tokens, len(g.cells)+len(again.cells), g.tokens)
-	return f.With("%s", g.cells[0].says()).With("%s", g.cells[2].says()), true, nil
+	return f.With("half-way, at %d tokens: %d of %d", between.tokens, between.found(), len(between.cells)).With("%s", g.cells[0].says()).With("%s", g.cells[2].says()), true, nil
 }
 
-// truncated compares the growth of the prompt with the growth of its count: a
-// sentence costs about the same everywhere, so a count that lags is a cut.
-func truncated(before, g grid) (gates.Finding, bool) {
-	a, okA := before.cells[0].answer.Usage.Prompt.N()
-	b, okB := g.cells[0].answer.Usage.Prompt.N()
-	if !okA || !okB || before.sentences < 16 {
+// truncated compares how much the prompt grew with how much its count did. Only growth
+// is compared: a system prompt or template that the server adds is in every count. A cut
+// takes the head, so the code at a tenth of the depth must be gone too.
+func truncated(control, before, g grid) (gates.Finding, bool) {
+	a, okA := control.cells[0].answer.Usage.Prompt.N()
+	b, okB := before.cells[0].answer.Usage.Prompt.N()
+	c, okC := g.cells[0].answer.Usage.Prompt.N()
+	if !okA || !okB || !okC || before.sentences <= control.sentences || b <= a || g.cells[0].right() {
 		return gates.Finding{}, false
 	}
-	want := float64(a) * float64(g.sentences) / float64(before.sentences)
-	if float64(b) >= 0.7*want {
+	want := float64(b-a) / float64(before.sentences-control.sentences) * float64(g.sentences-before.sentences)
+	if got := float64(c - b); got >= 0.6*want {
 		return gates.Finding{}, false
 	}
-	return gates.Fail("the prompt is cut without a word: %d sentences are counted as %d tokens, about %.0f were sent", g.sentences, b, want).
+	return gates.Fail("the prompt is cut without a word: %d sentences more are counted as %d tokens more, about %.0f were sent", g.sentences-before.sentences, c-b, want).
 		With("at the head: %s", g.cells[0].says()), true
+}
+
+// tooLong reports whether the server refused a prompt for its length.
+func tooLong(err error) bool {
+	var f *endpoint.Failure
+	return errors.As(err, &f) && f.Kind == endpoint.Refused && (f.Status == 400 || f.Status == 413 || f.Status == 422)
 }
 
 func summariseGrids(grids []grid, context int) gates.Finding {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"infbench/gates"
@@ -39,6 +40,8 @@ type turn struct {
 	trial
 	prompt int // tokens, 0 when not counted
 	bad    string
+	// malformed says that bad is nothing that a model's lack of ability explains.
+	malformed bool
 }
 
 func transcript(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
@@ -75,8 +78,9 @@ type trail interface {
 	name() string
 	open(key gates.Canary) endpoint.Request
 	extend(r endpoint.Request, last endpoint.Answer, news string, key gates.Canary) endpoint.Request
-	// judge returns what is wrong with an answer beyond its key.
-	judge(a endpoint.Answer) string
+	// judge returns what is wrong with an answer beyond its key, and whether that is the
+	// engine's doing and not the model's.
+	judge(a endpoint.Answer) (bad string, malformed bool)
 	text(a endpoint.Answer) string
 }
 
@@ -89,7 +93,8 @@ func walk(ctx context.Context, ep endpoint.Endpoint, tr trail, n, sentences int,
 	var out []turn
 	var last time.Duration
 	for i := range n {
-		if i > 2 && !left.affords(last*2) {
+		// A server whose context is nearly full refuses or cuts the answer, and is right to.
+		if context, ok := ep.Build().ContextTokens.N(); i > 2 && (!left.affords(last*2) || ok && out[i-1].prompt*3/2 > context) {
 			break
 		}
 		start := time.Now()
@@ -98,13 +103,17 @@ func walk(ctx context.Context, ep endpoint.Endpoint, tr trail, n, sentences int,
 		if i%2 == 1 {
 			send = ep.AskPlain
 		}
-		if t.answer, t.err = send(ctx, r.MaxTokens(128)); t.err != nil {
+		t.answer, t.err = send(ctx, r.MaxTokens(128))
+		if tooLong(t.err) && i > 1 {
+			break
+		}
+		if t.err != nil {
 			return out, fmt.Errorf("turn %d: %w", i+1, t.err)
 		}
 		last = time.Since(start)
 		t.prompt = t.answer.Usage.Prompt.Or(0)
 		t.echo, t.seen = ep.Canaries().Judge(tr.text(t.answer), key, own...)
-		t.bad = tr.judge(t.answer)
+		t.bad, t.malformed = tr.judge(t.answer)
 		out = append(out, t)
 		key = ep.Canaries().Issue()
 		own = append(own, key)
@@ -161,12 +170,11 @@ func judgeTurns(ctx context.Context, ep endpoint.Endpoint, tr trail, turns []tur
 		}
 		return f.With("played again: %d of %d turns wrong", wrongTurns(again), len(again))
 	}
-	malformed := first.bad != ""
 	switch {
-	case malformed && wrong+wrongTurns(again) >= 2, wrong >= 2 && wrongTurns(again) >= 2 && wrong*4 >= len(turns):
+	case first.malformed && wrong+wrongTurns(again) >= 2, wrong >= 2 && wrongTurns(again) >= 2 && wrong*4 >= len(turns):
 		return say(gates.Fail("%d of %d turns are wrong (%s)", wrong, len(turns), tr.name())), nil
 	}
-	return say(gates.Warn("%d of %d turns is wrong (%s)", wrong, len(turns), tr.name())), nil
+	return say(gates.Warn("wrong in %d of %d turns (%s)", wrong, len(turns), tr.name())), nil
 }
 
 // callsAlone finds out whether the model makes the call at all: two tries of the
@@ -179,7 +187,7 @@ func callsAlone(ctx context.Context, ep endpoint.Endpoint) (bool, error) {
 			return false, err
 		}
 		echo, _ := ep.Canaries().Judge(toolTrail{}.text(a), key)
-		if (toolTrail{}).judge(a) != "" || echo != gates.Found {
+		if bad, _ := (toolTrail{}).judge(a); bad != "" || echo != gates.Found {
 			return false, nil
 		}
 	}
@@ -211,20 +219,24 @@ func (toolTrail) extend(r endpoint.Request, last endpoint.Answer, news string, k
 	return r.Called(call, news+" The next key is "+key.String()+". Call "+noteTool+" with the next key.")
 }
 
-func (toolTrail) judge(a endpoint.Answer) string {
+func (toolTrail) judge(a endpoint.Answer) (bad string, malformed bool) {
 	switch {
+	case len(a.Calls) == 0 && strings.Contains(a.Content, noteTool) && strings.Contains(a.Content, `{"`):
+		return "the call stands as text in the content", true
 	case len(a.Calls) == 0:
-		return "no tool call came"
+		return "no tool call came", false
+	case len(a.Calls) > 16:
+		return fmt.Sprintf("%d calls came in place of one", len(a.Calls)), true
 	case len(a.Calls) > 1:
-		return fmt.Sprintf("%d calls came in place of one", len(a.Calls))
+		return fmt.Sprintf("%d calls came in place of one", len(a.Calls)), false
 	case a.Calls[0].Name != noteTool:
-		return "the call names " + gates.Quote(a.Calls[0].Name, 60)
+		return "the call names " + gates.Quote(a.Calls[0].Name, 60), true
 	case !json.Valid([]byte(a.Calls[0].Arguments)):
-		return "the call's arguments are not JSON: " + gates.Quote(a.Calls[0].Arguments, 120)
+		return "the call's arguments are not JSON: " + gates.Quote(a.Calls[0].Arguments, 120), true
 	case a.Finish != "tool_calls":
-		return "finish_reason is " + gates.Quote(a.Finish, 20) + " beside a call"
+		return "finish_reason is " + gates.Quote(a.Finish, 20) + " beside a call", true
 	}
-	return ""
+	return "", false
 }
 
 func (toolTrail) text(a endpoint.Answer) string {
@@ -250,6 +262,6 @@ func (plainTrail) extend(r endpoint.Request, last endpoint.Answer, news string, 
 	return r.Assistant(last.Visible()).User(news + "Now the secret code is " + key.String() + ". What is the secret code?")
 }
 
-func (plainTrail) judge(endpoint.Answer) string { return "" }
+func (plainTrail) judge(endpoint.Answer) (string, bool) { return "", false }
 
 func (plainTrail) text(a endpoint.Answer) string { return a.Visible() }
