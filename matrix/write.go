@@ -10,6 +10,9 @@ import (
 	"infbench/gates"
 )
 
+// legend explains the letters of a cell.
+const legend = "stages 0 to 4 in one letter each: P passed, w warned, s skipped, n not applicable, F failed, - not run, . not part of the run"
+
 // never stands in a cell that no record speaks of.
 const never = "never run"
 
@@ -25,6 +28,9 @@ func (m Matrix) Text(w io.Writer) error {
 		fmt.Fprintln(t)
 	}
 	if err := t.Flush(); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "\n%s\n", legend); err != nil {
 		return err
 	}
 	for _, c := range m.Cells() {
@@ -73,7 +79,7 @@ func (m Matrix) Markdown(w io.Writer) error {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\nStages 0 to 4 in one letter each: P passed, w warned, s skipped, n not applicable, F failed, - not run.\n")
+	fmt.Fprintf(&b, "\n%s\n", legend)
 	for _, c := range m.Cells() {
 		if c.Why != "" {
 			fmt.Fprintf(&b, "\n- %s on %s: **%s**, %s", cell(c.Checkpoint), cell(c.Image), c.Outcome, cell(c.Why))

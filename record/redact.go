@@ -4,10 +4,12 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -61,8 +63,12 @@ func (r *Redactor) Host(host string) string {
 
 // Hide makes Text replace a secret by «name».
 func (r *Redactor) Hide(name, secret string) {
-	if len(secret) >= minSecret {
-		r.add(secret, "«"+name+"»")
+	if len(secret) < minSecret {
+		return
+	}
+	r.add(secret, "«"+name+"»")
+	if len(secret) > partSecret {
+		r.add(strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(secret)), "="), "«"+name+"»")
 	}
 }
 
@@ -80,10 +86,42 @@ func (r *Redactor) add(from, to string) {
 	slices.SortStableFunc(r.secrets, func(a, b replacement) int { return len(b.from) - len(a.from) })
 }
 
-// Text returns s without the secrets and hosts it was told of.
+// partSecret is the length from which the beginning of a secret is one itself: servers
+// quote keys in part, or in capitals.
+const partSecret = 8
+
+// Text returns s without the secrets and hosts it was told of, in whole or from their
+// beginning, in either case, and in base64; and with the folders of people's paths cut off.
 func (r *Redactor) Text(s string) string {
 	for _, x := range r.secrets {
 		s = strings.ReplaceAll(s, x.from, x.to)
+		if len(x.from) > partSecret {
+			s = replaceFrom(s, x.from, x.to)
+		}
 	}
-	return s
+	return homes.ReplaceAllString(s, "…/$1")
+}
+
+// homes are paths below the folders in which people and machines show.
+var homes = regexp.MustCompile(`(?:\.\./)*/(?:home|Users|root|mnt|data|srv|workspace)/(?:[^\s"'<>|/\\]+/)*([^\s"'<>|/\\]+)`)
+
+// replaceFrom replaces what begins like a secret, as far as it goes on like it.
+func replaceFrom(s, secret, to string) string {
+	low, want := strings.ToLower(s), strings.ToLower(secret)
+	if len(low) != len(s) { // lowering changed lengths: positions would not fit
+		return s
+	}
+	for from := 0; ; {
+		i := strings.Index(low[from:], want[:partSecret])
+		if i < 0 {
+			return s
+		}
+		i += from
+		n := partSecret
+		for n < len(want) && i+n < len(low) && low[i+n] == want[n] {
+			n++
+		}
+		s, low = s[:i]+to+s[i+n:], low[:i]+strings.ToLower(to)+low[i+n:]
+		from = i + len(to)
+	}
 }

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -116,6 +118,9 @@ type runWire struct {
 	Key         string       `json:"key"`
 	Ledger      gates.Ledger `json:"ledger"`
 	Performance *numbersWire `json:"performance,omitempty"`
+	// Digest is the hash of the line without it: an edit is noticed, by whoever does not
+	// make it again.
+	Digest string `json:"digest,omitempty"`
 }
 
 // numbersWire leaves out what the line holds already: identity and verdicts.
@@ -126,8 +131,29 @@ type numbersWire struct {
 
 // MarshalJSON refuses the zero Run.
 func (r Run) MarshalJSON() ([]byte, error) {
+	w, err := r.wire()
+	if err != nil {
+		return nil, err
+	}
+	if w.Digest, err = digestOf(w); err != nil {
+		return nil, err
+	}
+	return json.Marshal(w)
+}
+
+func digestOf(w runWire) (string, error) {
+	w.Digest = ""
+	b, err := json.Marshal(w)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+func (r Run) wire() (runWire, error) {
 	if r.IsZero() {
-		return nil, errors.New("an empty run does not marshal")
+		return runWire{}, errors.New("an empty run does not marshal")
 	}
 	p := r.parts
 	w := runWire{
@@ -137,15 +163,15 @@ func (r Run) MarshalJSON() ([]byte, error) {
 	if perf, ok := r.Performance(); ok {
 		a, err := perf.arrival.MarshalJSON()
 		if err != nil {
-			return nil, err
+			return runWire{}, err
 		}
 		m, err := perf.measured.encode()
 		if err != nil {
-			return nil, err
+			return runWire{}, err
 		}
 		w.Kind, w.Performance = performanceKind, &numbersWire{a, m}
 	}
-	return json.Marshal(w)
+	return w, nil
 }
 
 // UnmarshalJSON proves the gates of a line with numbers again; on error the run is
@@ -181,6 +207,13 @@ func (r *Run) UnmarshalJSON(b []byte) error {
 		out.perf = perf
 	default:
 		return fmt.Errorf("kind %.40q does not fit the line", w.Kind)
+	}
+	again, err := out.wire()
+	if err != nil {
+		return err
+	}
+	if digest, err := digestOf(again); err != nil || digest != w.Digest || again.Key != w.Key {
+		return errors.New("the line was changed after it was written: its digest does not fit")
 	}
 	*r = out
 	return nil

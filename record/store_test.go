@@ -141,6 +141,15 @@ func TestRedaction(t *testing.T) {
 	if strings.Contains(got, "corp") || strings.Contains(got, "sk-") || !strings.Contains(got, "«API key»: abc") {
 		t.Errorf("%q", got)
 	}
+	r.Hide("API key", "sk-SECRETKEY-0123456789")
+	for _, text := range []string{"you sent sk-SECRETKEY-0123", "SK-SECRETKEY-0123456789", "c2stU0VDUkVUS0VZLTAxMjM0NTY3ODk="} {
+		if got := r.Text(text); strings.Contains(got, "0123") || strings.Contains(got, "c2stU0") {
+			t.Errorf("%q leaves %q", text, got)
+		}
+	}
+	if got := r.Text(`no file "/home/alice/x/models/Qwen-7B"`); got != `no file "…/Qwen-7B"` {
+		t.Errorf("%q", got)
+	}
 	if a, b := r.Host("gpu7.corp.example"), record.NewRedactor([]byte("other")).Host("gpu7.corp.example"); a == b || !strings.HasPrefix(a, "host-") {
 		t.Errorf("labels %s and %s", a, b)
 	}

@@ -116,7 +116,7 @@ func TestWhatAnAnswerSays(t *testing.T) {
 
 func TestLimitsWithin(t *testing.T) {
 	l := DefaultLimits().Within(2 * testLimits().Connect)
-	if l.First != l.Total || l.Total != 2*testLimits().Connect || l.Gap > l.Total || l.Settle > l.Total || l.Connect > l.Total || l.EventBytes != DefaultLimits().EventBytes {
+	if l.First != 2*testLimits().Connect || l.Total != 10*l.First || l.Gap > l.Total || l.Settle > l.Total || l.Connect > l.Total || l.EventBytes != DefaultLimits().EventBytes {
 		t.Errorf("%+v", l)
 	}
 	equal(t, "no bound", DefaultLimits().Within(0), DefaultLimits())

@@ -48,6 +48,7 @@ type shared struct {
 	canaries *gates.Canaries
 	inFlight int
 	requests atomic.Int64
+	unheard  atomic.Int64 // questions in a row without an answer in time
 }
 
 // Open asks the target what it is. It returns a [*Failure] when it cannot be
@@ -205,7 +206,11 @@ func (e Endpoint) ask(ctx context.Context, r Request, stream bool) Answer {
 		return Answer{Failure: asFailure(err), End: Failed}
 	}
 	for {
+		if f := e.gaveUp(); f != nil {
+			return Answer{Failure: f, End: Failed}
+		}
 		a := e.Send(ctx, p)
+		e.heard(a)
 		f := a.Failure
 		if f == nil || f.Status != 400 && f.Status != 422 || !e.learnRefusal(p.body, f.Said) {
 			return a
@@ -216,6 +221,27 @@ func (e Endpoint) ask(ctx context.Context, r Request, stream bool) Answer {
 		}
 		p = next // one field shorter, so this ends
 	}
+}
+
+// patience is the number of questions in a row without an answer in time after which a
+// server is not asked again: a hung one would hold a restart hook for each check anew.
+const patience = 2
+
+// heard notes whether a question was answered in time.
+func (e Endpoint) heard(a Answer) {
+	if a.Failure != nil && a.Failure.Kind == TooSlow {
+		e.unheard.Add(1)
+		return
+	}
+	e.unheard.Store(0)
+}
+
+// gaveUp returns the failure of a question that is not put any more, nil while it is.
+func (e Endpoint) gaveUp() *Failure {
+	if n := e.unheard.Load(); n >= patience {
+		return &Failure{Kind: TooSlow, What: fmt.Sprintf("not asked: the last %d questions got no answer in time", n), Hint: "is the server loaded or hung? --timeout sets the limit"}
+	}
+	return nil
 }
 
 // learnRefusal notes which of the optional fields in a body an error message names.

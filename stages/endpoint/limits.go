@@ -28,10 +28,11 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Within returns the limits with no phase longer than d.
+// Within returns the limits with no wait longer than d, and no request longer than ten
+// of them.
 func (l Limits) Within(d time.Duration) Limits {
 	if d > 0 {
-		l.Connect, l.First, l.Gap, l.Total = min(l.Connect, d), min(l.First, d), min(l.Gap, d), min(l.Total, d)
+		l.Connect, l.First, l.Gap, l.Total = min(l.Connect, d), min(l.First, d), min(l.Gap, d), min(l.Total, 10*d)
 		l.Settle = min(l.Settle, d)
 	}
 	return l

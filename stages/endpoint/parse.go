@@ -331,8 +331,11 @@ func (s *assembly) call(call gjson.Result, c *chunk) {
 func (s *assembly) usage(v gjson.Result) {
 	u := &s.answer.Usage
 	set := func(c *gates.Count, r gjson.Result) {
-		if n := count(r); n != (gates.Count{}) {
+		switch n := count(r); {
+		case n != (gates.Count{}):
 			*c = n
+		case r.Type != gjson.Null:
+			s.answer.broke(hard, "usage holds %s, which is no count of tokens", gates.Quote(r.Raw, 40))
 		}
 	}
 	v.ForEach(func(k, v gjson.Result) bool {

@@ -58,7 +58,7 @@ func ParseTarget(address string, o TargetOptions) (Target, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return Target{}, errors.New("the target is no address such as http://127.0.0.1:8000 or https://host/v1")
+		return Target{}, errors.New("the target is no address such as http://127.0.0.1:8000 or https://host/v1 (it begins with http:// or https://)")
 	case u.User != nil:
 		return Target{}, errors.New("the target holds a user name or password; put the key into an environment variable and name it with --api-key-env")
 	case u.RawQuery != "" || u.Fragment != "":

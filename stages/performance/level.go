@@ -28,6 +28,7 @@ type levelResult struct {
 	cachedShare  float64 // of the prompt tokens of good answers, where it is told
 	buffered     int     // good answers that came in one piece
 	shortened    int     // good answers that ended before the output length
+	held         int     // good answers that hold the code that they were asked for
 	lag          time.Duration
 	dead         bool
 	// told is the number of output tokens that clients were told of, engine what the
@@ -54,7 +55,8 @@ type kept struct {
 	out   record.Outcome
 	why   string
 	slot  arrival.Slot
-	n     int // output tokens
+	n     int  // output tokens
+	held  bool // the answer holds its code
 	// prompt is the prompt's length as the server counted it, else as our tokenizer did.
 	prompt gates.Count
 }
@@ -183,6 +185,8 @@ func (c *collector) keep(slot arrival.Slot, p prompt, a endpoint.Answer) {
 	if _, ok := k.prompt.N(); !ok {
 		k.prompt = p.tokens
 	}
+	echo, _ := c.w.ep.Canaries().Judge(a.Content+a.Reasoning, p.want)
+	k.held = echo == gates.Found
 	k.a.Content, k.a.Reasoning = "", "" // judged; thousands of texts would be kept for nothing
 	if k.began.IsZero() {
 		k.began = slot.Due
@@ -219,6 +223,9 @@ func (w *work) judge(p prompt, a endpoint.Answer) (record.Outcome, string) {
 	}
 	if echo, seen := w.ep.Canaries().Judge(text, p.want); echo == gates.Foreign {
 		return record.Wrong, "the answer holds the code " + seen + " of another request"
+	}
+	if n, ok := a.Usage.Completion.N(); ok && n > w.c.OutputTokens+1 {
+		return record.Wrong, fmt.Sprintf("usage claims %d tokens where at most %d could be made", n, w.c.OutputTokens)
 	}
 	if sameThroughout(text) {
 		return record.Degenerate, "one or two characters for ever: " + gates.Quote(text, 24)
@@ -323,7 +330,7 @@ func (c *collector) settle(m arrival.ArrivalModel, origin time.Time) (levelResul
 		parts.RatesWithheld = "nobody counted the tokens"
 	}
 	parts.SteadyTokens, parts.SteadyFor = c.steady()
-	parts.Void = r.judgeLevel(parts)
+	parts.Void = r.judgeLevel(parts, c.w.able)
 	r.void = parts.Void
 	var err error
 	r.level, err = record.NewLevel(parts)
@@ -344,6 +351,15 @@ func (r *levelResult) note(k kept, w *work) {
 	if k.n < w.c.OutputTokens*95/100 {
 		r.shortened++
 	}
+	if k.held {
+		r.held++
+	}
+}
+
+// lostCodes reports whether most answers of the level lack their code although the
+// model gives it back alone, from prompts of the same shape.
+func (r *levelResult) lostCodes(able bool) bool {
+	return able && r.good >= 4 && r.held*2 < r.good
 }
 
 // The budgets of the harness's own lag: over them the figures are void.
@@ -355,7 +371,7 @@ const (
 )
 
 // judgeLevel returns why the level's figures must not be used.
-func (r *levelResult) judgeLevel(p record.LevelParts) []string {
+func (r *levelResult) judgeLevel(p record.LevelParts, able bool) []string {
 	var void []string
 	samples := p.Samples
 	for _, o := range []record.Outcome{record.Wrong, record.Degenerate, record.Empty, record.Cut, record.ServerSaid, record.HTTPError, record.Unreached, record.TimedOut} {
@@ -365,6 +381,9 @@ func (r *levelResult) judgeLevel(p record.LevelParts) []string {
 	}
 	if r.good > 0 && r.buffered*2 > r.good {
 		void = append(void, fmt.Sprintf("%d of %d answers came in one piece: something buffers the stream", r.buffered, r.good))
+	}
+	if r.lostCodes(able) {
+		void = append(void, fmt.Sprintf("only %d of %d answers hold the code that was asked for; alone, every one did", r.held, r.good))
 	}
 	if late := lateDispatch(p); late != "" {
 		void = append(void, late)

@@ -80,6 +80,7 @@ type Sweep struct {
 	levels   []levelResult
 	workload record.Workload
 	planned  int
+	able     bool // the model gives codes back from prompts of this shape, alone
 	// stopped says why the sweep ended before its last level, "" when it did not.
 	stopped string
 	changed bool
@@ -124,7 +125,7 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 	// fewer of them.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	levels := model.Levels()
-	s := &Sweep{ep: ep, planned: len(levels), workload: w.describe()}
+	s := &Sweep{ep: ep, planned: len(levels), able: w.able, workload: w.describe()}
 	for i, m := range levels {
 		if ctx.Err() != nil {
 			s.stopped = why(ctx)

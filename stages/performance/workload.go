@@ -24,6 +24,7 @@ type work struct {
 	source    record.TokenSource
 	caveats   []string
 	latency   time.Duration // of one request alone
+	able      bool          // both probes gave their code back
 	nonces    atomic.Uint64
 }
 
@@ -48,35 +49,37 @@ func prepare(ctx context.Context, ep endpoint.Endpoint, c Config) (*work, error)
 		w.c.PromptTokens = scaled
 	}
 	w.sentences = max(1, w.c.PromptTokens/endpoint.TokensPerSentence)
-	first, err := w.probe(ctx)
+	first, firstHeld, err := w.probe(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if n, ok := first.Usage.Prompt.N(); ok && n > 0 {
 		w.sentences = max(1, w.sentences*w.c.PromptTokens/n)
 	}
-	second, err := w.probe(ctx)
+	second, secondHeld, err := w.probe(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w.latency = second.Timing.Ended
+	w.able = firstHeld && secondHeld
 	w.countWith(second)
 	return w, nil
 }
 
-func (w *work) probe(ctx context.Context) (endpoint.Answer, error) {
-	r, _, _ := w.request()
-	a := w.ep.Stream(ctx, r) // leaves out from then on what the server has never heard of
+func (w *work) probe(ctx context.Context) (a endpoint.Answer, held bool, err error) {
+	r, code, _ := w.request()
+	a = w.ep.Stream(ctx, r) // leaves out from then on what the server has never heard of
 	if f := a.Failure; f != nil && w.forced && (f.Status == 400 || f.Status == 422) {
 		w.forced = false
 		w.caveats = append(w.caveats, "the server refuses to be forced to an output length: "+f.Said)
-		r, _, _ = w.request()
+		r, code, _ = w.request()
 		a = w.ep.Stream(ctx, r)
 	}
 	if a.Failure != nil {
-		return a, fmt.Errorf("a request of the measured shape: %w", a.Failure)
+		return a, false, fmt.Errorf("a request of the measured shape: %w", a.Failure)
 	}
-	return a, nil
+	echo, _ := w.ep.Canaries().Judge(a.Content+a.Reasoning, code)
+	return a, echo == gates.Found, nil
 }
 
 // countWith decides who counts tokens, and notes what that costs.

@@ -29,7 +29,7 @@ is then compared or ranked by them is noise. Asked for in a pass of its own, sin
 func logprobs(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 	a := ep.Complete(ctx, endpoint.Chat("Count from 1 to 20, separated by commas.").MaxTokens(12).Logprobs(3))
 	var refused *endpoint.Failure
-	if err := a.Err(); errors.As(err, &refused) && refused.Kind == endpoint.Refused {
+	if err := a.Err(); errors.As(err, &refused) && refused.Kind == endpoint.Refused && (refused.Status == 400 || refused.Status == 422 || refused.Status == 501) {
 		return gates.Skip("the server refuses logprobs: %s", refused.Said), nil
 	} else if err != nil {
 		return gates.Finding{}, err

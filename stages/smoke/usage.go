@@ -2,6 +2,7 @@ package smoke
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"infbench/gates"
@@ -48,6 +49,11 @@ func usage(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 		o, hasO := u.Completion.N()
 		total, hasT := u.Total.N()
 		cached, hasC := u.Cached.N()
+		for _, b := range side.a.Broke {
+			if strings.HasPrefix(b.What, "usage ") {
+				fail("%s: %s", side.name, b.What)
+			}
+		}
 		if hasP && p < 1 {
 			fail("%s: %d prompt tokens", side.name, p)
 		}

@@ -24,6 +24,10 @@ func archLayers(_ context.Context, inv checkpoint.Inventory) (gates.Finding, err
 	if !ok {
 		return f, nil
 	}
+	if len(inv.Names()) == 0 && !inv.Index().Listed() {
+		// Nothing to look at is no pass: the layers are there or not, and nobody knows.
+		return gates.Skip("neither an index nor a shard header is here: what the checkpoint holds is not known"), nil
+	}
 	s, f, ok := decoderOf(inv, c)
 	if !ok {
 		return f, nil

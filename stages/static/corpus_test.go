@@ -99,6 +99,10 @@ func compare(t *testing.T, row map[string]string, got map[string]gates.Verdict, 
 		if _, wanted := expect[id]; wanted || s == gates.Passed || s == gates.NotApplicable || follows(row["folder"], expect, id) {
 			continue
 		}
+		// "Cannot judge" and "needs header" are said by one skip: the tensors are not known.
+		if s == gates.Skipped && id == "arch.layers" && strings.Contains(v.Summary(), "not known") {
+			continue
+		}
 		if s == gates.Skipped && expect["q.unknown_method"] != 0 && strings.HasPrefix(id, "q.") {
 			continue // "not verified" is what an unknown method must lead to
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"infbench/cmd/infbench/internal/render"
+	"infbench/gates"
 	"infbench/stages"
 )
 
@@ -44,6 +45,14 @@ type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 
+// reportError says that a run is over and its report could not be written.
+type reportError struct {
+	code int
+	err  error
+}
+
+func (e reportError) Error() string { return e.err.Error() }
+
 // usageError is a mistake in the command line or the configuration: nothing was
 // examined.
 type usageError struct{ text string }
@@ -59,25 +68,52 @@ type console struct {
 
 // Run runs the command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c := console{stdout, stderr}
+	out := &sticky{w: stdout}
+	c := console{out, stderr}
 	err := newApp(c).RunContext(ctx, args)
+	if out.err != nil && (err == nil || errors.As(err, new(exitError))) {
+		err = reportError{codeOf(err), out.err}
+	}
 	var done exitError
-	var usage usageError
+	var late reportError
 	switch {
 	case err == nil:
 		return stages.ExitHealthy
 	case errors.As(err, &done):
 		return done.code
-	case errors.As(err, &usage):
-	default:
-		// What the library itself complains of is usage as well.
+	case errors.As(err, &late):
+		fmt.Fprintf(stderr, "infbench: the report could not be written: %v\n", late.err)
+		return max(late.code, stages.ExitFailed)
 	}
-	text := strings.ReplaceAll(err.Error(), "\n", " ")
+	// What the command-line library itself complains of is usage as well.
+	text := gates.Printable(strings.ReplaceAll(err.Error(), "\n", " "), 0)
 	fmt.Fprintf(stderr, "infbench: %s\n", text)
 	if hasFlag(args, "json") {
 		_ = render.JSONError(stdout, commandOf(args), stages.ExitUsage, text)
 	}
 	return stages.ExitUsage
+}
+
+// sticky remembers the first error of writing: a report that was lost is no success.
+type sticky struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sticky) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
+
+func codeOf(err error) int {
+	var done exitError
+	if errors.As(err, &done) {
+		return done.code
+	}
+	return stages.ExitHealthy
 }
 
 func hasFlag(args []string, name string) bool {

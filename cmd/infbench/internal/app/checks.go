@@ -3,17 +3,25 @@ package app
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
+
+	"infbench/internal/faultproxy"
 )
 
 func checksCommand(c console) *cli.Command {
 	return &cli.Command{
 		Name:  "checks",
 		Usage: "every check: what it claims, what it costs, which faults prove it",
-		Flags: append(outputFlags(), &cli.BoolFlag{Name: "markdown", Usage: "the reference page"}),
+		Flags: append([]cli.Flag{jsonFlag()}, &cli.BoolFlag{Name: "markdown", Usage: "the reference page"},
+			&cli.BoolFlag{Name: "faults", Usage: "the faults that the fixtures inject, with their parameters"}),
 		Action: func(ctx *cli.Context) error {
+			if ctx.Bool("faults") {
+				return faultList(c.out)
+			}
 			infos := allInfos()
 			switch {
 			case ctx.Bool("json"):
@@ -31,4 +39,21 @@ func checksCommand(c console) *cli.Command {
 			return t.Flush()
 		},
 	}
+}
+
+// faultList writes what a fixture's "fault:" line may name.
+func faultList(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
+	for _, f := range faultproxy.Faults() {
+		var params []string
+		for _, p := range f.Params {
+			params = append(params, p.Name+"="+p.Default)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.ID, strings.Join(params, ","), strings.Join(f.Modes, " "), f.Doc)
+	}
+	fmt.Fprintln(t)
+	for _, p := range faultproxy.Conditions() {
+		fmt.Fprintf(t, "any fault\t%s=%s\t\t%s\n", p.Name, p.Default, p.Doc)
+	}
+	return t.Flush()
 }

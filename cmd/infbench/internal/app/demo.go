@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +24,7 @@ func demoCommand(c console) *cli.Command {
 		Description: `Needs no server and no network: serves the embedded engine on the loopback, writes a small checkpoint, takes both through
 the five stages, leaves a record below bench/runs and shows its row of the matrix.`,
 		Flags: append(outputFlags(), &cli.StringFlag{Name: "out", Usage: "record `FILE` to append to"},
+			&cli.StringFlag{Name: "keep", Usage: "leave the checkpoint in `FOLDER`, to try stage0 on"},
 			&cli.DurationFlag{Name: "per-level", Value: 3 * time.Second, Usage: "least time for which a level starts requests"},
 			&cli.StringFlag{Name: "api-key-env", Value: "OPENAI_API_KEY", Hidden: true}),
 		Action: func(ctx *cli.Context) error { return runDemo(c, ctx) },
@@ -37,6 +39,9 @@ func runDemo(c console, ctx *cli.Context) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	ckpt := filepath.Join(dir, "demo-llama-fp8")
+	if keep := ctx.String("keep"); keep != "" {
+		ckpt = keep
+	}
 	if err := demo.Write(ckpt); err != nil {
 		return usagef("demo checkpoint: %v", err)
 	}
@@ -67,19 +72,19 @@ func runDemo(c console, ctx *cli.Context) error {
 	if s.json || err != nil && !errors.As(err, &done) || done.code == stages.ExitInterrupted {
 		return err
 	}
-	if showErr := demoMatrix(c, p); showErr != nil {
+	if showErr := demoMatrix(ctx.Context, c, p); showErr != nil {
 		return showErr
 	}
 	fmt.Fprintf(c.out, "\nyour own endpoint:\n  infbench run --target http://HOST:PORT --checkpoint PATH --device \"sm_90 x1\"\n")
 	return err
 }
 
-func demoMatrix(c console, p *pipeline) error {
+func demoMatrix(ctx context.Context, c console, p *pipeline) error {
 	if p.store == nil {
 		return nil
 	}
 	b := matrix.NewBuilder()
-	if err := readInto(c, b, p.store.Path()); err != nil {
+	if err := readInto(ctx, c, b, p.store.Path()); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.out, "\ninfbench matrix %s\n", p.store.Path())

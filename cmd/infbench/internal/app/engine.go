@@ -20,7 +20,7 @@ its timing is known, which makes it the ruler for the harness too.
 Examples:
    infbench engine --listen 127.0.0.1:8000
    infbench engine --listen :8000 --truth truth.jsonl`,
-		Flags: append(outputFlags(),
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8000", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
 			&cli.StringFlag{Name: "model", Usage: "`NAME` of the model served"},
 			&cli.IntFlag{Name: "context", Usage: "context length in tokens (default 32768)"},
@@ -30,7 +30,7 @@ Examples:
 			&cli.BoolFlag{Name: "thinks", Usage: "think before answering, in the reasoning channel"},
 			&cli.StringFlag{Name: "api-key-env", Usage: "environment variable `NAME` that holds the key to ask for"},
 			&cli.StringFlag{Name: "truth", Usage: "`FILE` for one JSON line of true times per request"},
-		),
+		},
 		Action: func(ctx *cli.Context) error {
 			config := refengine.Config{
 				Model: ctx.String("model"), ContextLength: ctx.Int("context"), MaxRunning: ctx.Int("max-running"), MaxQueue: ctx.Int("max-queue"),
@@ -65,6 +65,6 @@ func serveEngine(ctx context.Context, c console, listen string, config refengine
 		return usagef("engine: %v", err)
 	}
 	fmt.Fprintf(c.out, "%s\n", s.URL())
-	fmt.Fprintf(c.err, "the embedded engine serves at %s; interrupt to stop\n", s.URL())
+	fmt.Fprintln(c.err, "the embedded engine serves there; interrupt to stop")
 	return s.Wait()
 }

@@ -19,7 +19,7 @@ func explainCommand(c console) *cli.Command {
 		Description: `Examples:
    infbench explain smoke/known-answer
    infbench explain CON-04`,
-		Flags:  outputFlags(),
+		Flags:  []cli.Flag{jsonFlag()},
 		Before: onlyFiles,
 		Action: func(ctx *cli.Context) error {
 			if ctx.NArg() != 1 {

@@ -22,9 +22,13 @@ type settings struct {
 	arrivals    []arrival.ArrivalModel
 }
 
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "one JSON document on stdout"}
+}
+
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "json", Usage: "one JSON document on stdout"},
+		jsonFlag(),
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress, and nothing about what passed"},
 		&cli.BoolFlag{Name: "all", Usage: "list every check, also where a stage has many"},
 		&cli.BoolFlag{Name: "no-color", Usage: "no colour (NO_COLOR does the same)"},
@@ -34,7 +38,7 @@ func outputFlags() []cli.Flag {
 func commonFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{Name: "config", Aliases: []string{"c"}, Usage: "TOML `FILE` with any of these settings; flags win"},
-		&cli.StringFlag{Name: "out", Usage: "record `FILE` to append to (run and stage4: bench/runs/<engine>_<image>_<accelerator>.jsonl)"},
+		&cli.StringFlag{Name: "out", Usage: "record `FILE` to append to; run and stage4 leave a record below bench/runs without it"},
 	}, outputFlags()...)
 }
 
@@ -43,7 +47,7 @@ func targetFlags() []cli.Flag {
 		&cli.StringFlag{Name: "target", Usage: "`URL` of the endpoint, such as http://127.0.0.1:8000"},
 		&cli.StringFlag{Name: "model", Usage: "`NAME` of the served model (default: the first one listed)"},
 		&cli.StringFlag{Name: "api-key-env", Value: "OPENAI_API_KEY", Usage: "environment variable `NAME` that holds the API key"},
-		&cli.DurationFlag{Name: "timeout", Usage: "longest wait for a connection, a first token, or the next one (default 2m)"},
+		&cli.DurationFlag{Name: "timeout", DefaultText: "2m", Usage: "longest wait for a connection, a first token, or the next one"},
 		&cli.StringFlag{Name: "image", Usage: "`DIGEST` of the container image, which the server cannot tell"},
 	}
 }
@@ -61,11 +65,11 @@ func hardwareFlags() []cli.Flag {
 
 func performanceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "arrival", Usage: "`MODEL` of one level, may be repeated: " + strings.Join(arrival.Usage(), " · ") + " (default: sessions 1, 2 and 4)"},
-		&cli.DurationFlag{Name: "per-level", Usage: "least time for which a level starts requests (default 10s)"},
-		&cli.IntFlag{Name: "requests", Usage: "most requests of a level (default: no limit)"},
-		&cli.IntFlag{Name: "prompt-tokens", Usage: "length of the prompts (default 512)"},
-		&cli.IntFlag{Name: "output-tokens", Usage: "length of the answers (default 64)"},
+		&cli.StringSliceFlag{Name: "arrival", DefaultText: "sessions:n=1, n=2, n=4", Usage: "`MODEL` of one level; may be repeated. Forms: " + strings.Join(arrival.Usage(), " · ")},
+		&cli.DurationFlag{Name: "per-level", DefaultText: "10s", Usage: "least time for which a level starts requests"},
+		&cli.IntFlag{Name: "requests", DefaultText: "no limit", Usage: "most requests of a level"},
+		&cli.IntFlag{Name: "prompt-tokens", DefaultText: "512", Usage: "length of the prompts"},
+		&cli.IntFlag{Name: "output-tokens", DefaultText: "64", Usage: "length of the answers"},
 		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json `FILE` to count with where the server counts no tokens"},
 	}
 }
@@ -99,8 +103,16 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	if ctx.IsSet("timeout") {
 		s.Timeout = ctx.Duration("timeout")
 	}
-	if s.Timeout < 0 {
-		return s, usagef("--timeout %v is negative", s.Timeout)
+	if s.Timeout < 0 || ctx.IsSet("timeout") && s.Timeout == 0 {
+		return s, usagef("--timeout %v: want more than 0", s.Timeout)
+	}
+	if _, ok := os.LookupEnv(s.APIKeyEnv); !ok && ctx.IsSet("api-key-env") && s.APIKeyEnv != "" {
+		return s, usagef("--api-key-env names the environment variable %.60q, which is not set", s.APIKeyEnv)
+	}
+	for _, path := range ctx.StringSlice("kernels") {
+		if _, err := os.Stat(path); err != nil {
+			return s, usagef("--kernels %.120q: there is no such file or folder", path)
+		}
 	}
 	if ctx.IsSet("kernels") {
 		s.Hardware.Kernels = ctx.StringSlice("kernels")
@@ -111,6 +123,9 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	}
 	return s, s.secrets()
 }
+
+// maxNumber bounds token and request counts: ten million is beyond any context.
+const maxNumber = 10_000_000
 
 // load lays the performance flags over the defaults.
 func (s *settings) load(ctx *cli.Context) error {
@@ -128,6 +143,9 @@ func (s *settings) load(ctx *cli.Context) error {
 		if ctx.IsSet(n.flag) {
 			if *n.to = ctx.Int(n.flag); *n.to < 1 {
 				return usagef("--%s %d: want 1 or more", n.flag, *n.to)
+			}
+			if *n.to > maxNumber {
+				return usagef("--%s %d: want at most %d", n.flag, *n.to, maxNumber)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"infbench/matrix"
 	"infbench/record"
+	"infbench/stages"
 )
 
 func matrixCommand(c console) *cli.Command {
@@ -22,7 +24,7 @@ what was not run says why. Numbers are not ranked here.
 Examples:
    infbench matrix bench/runs/*.jsonl
    infbench matrix --markdown bench/runs/*.jsonl > matrix.md`,
-		Flags:  append(outputFlags(), &cli.BoolFlag{Name: "markdown", Usage: "a Markdown table"}),
+		Flags:  append([]cli.Flag{jsonFlag()}, &cli.BoolFlag{Name: "markdown", Usage: "a Markdown table"}),
 		Before: onlyFiles,
 		Action: func(ctx *cli.Context) error {
 			files, err := expand(ctx.Args().Slice())
@@ -31,9 +33,12 @@ Examples:
 			}
 			b := matrix.NewBuilder()
 			for _, path := range files {
-				if err := readInto(c, b, path); err != nil {
+				if err := readInto(ctx.Context, c, b, path); err != nil {
 					return err
 				}
+			}
+			if len(b.Matrix().Cells()) == 0 {
+				return usagef("no run could be read from %d record files", len(files))
 			}
 			m := b.Matrix()
 			switch {
@@ -67,13 +72,19 @@ func expand(patterns []string) ([]string, error) {
 	return out, nil
 }
 
-func readInto(c console, b *matrix.Builder, path string) error {
+func readInto(ctx context.Context, c console, b *matrix.Builder, path string) error {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return usagef("record file %.120q is no regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return usagef("record file: %v", err)
 	}
 	defer func() { _ = f.Close() }()
 	for run, err := range record.Read(f) {
+		if ctx.Err() != nil {
+			return exitError{stages.ExitInterrupted}
+		}
 		if err != nil {
 			fmt.Fprintf(c.err, "infbench: %s: %v\n", path, err)
 			continue

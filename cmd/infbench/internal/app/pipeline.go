@@ -275,7 +275,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 	}
 	if p.ses.set.json {
 		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), rep, where, perf); err != nil {
-			return err
+			return reportError{exit, err}
 		}
 		return exitOf(exit)
 	}
@@ -313,7 +313,7 @@ func (p *pipeline) show(rep stages.Report, perf record.PerfRecord, exit int, whe
 	render.Verdicts(p.c.out, style, rep, claim)
 	if !perf.IsZero() {
 		if err := render.Performance(p.c.out, style, perf); err != nil {
-			return err
+			return reportError{exit, err}
 		}
 	}
 	render.Exit(p.c.out, style, exit, where)

@@ -15,7 +15,7 @@ verdicts either way, and numbers only when the gates passed.
 
 Examples:
    infbench run --target http://127.0.0.1:8000 --checkpoint ./model --device "sm_90 x1"
-   infbench run -c suite.toml --json
+   infbench run -c example.toml --json
    infbench run --target http://127.0.0.1:8000 --arrival sessions:n=1 --arrival poisson:rate=2 --per-level 30s`,
 		Flags: join(commonFlags(), targetFlags(), hardwareFlags(), performanceFlags(), []cli.Flag{checkpointFlag()}),
 		Action: func(ctx *cli.Context) error {

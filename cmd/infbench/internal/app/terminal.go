@@ -8,6 +8,9 @@ import (
 )
 
 func isTerminal(w io.Writer) bool {
+	if s, wrapped := w.(*sticky); wrapped {
+		w = s.w
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -14,7 +14,7 @@ func versionCommand(c console) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "which infbench this is",
-		Flags: outputFlags(),
+		Flags: []cli.Flag{jsonFlag()},
 		Action: func(ctx *cli.Context) error {
 			if ctx.Bool("json") {
 				return json.NewEncoder(c.out).Encode(struct {

@@ -83,8 +83,8 @@ func Load(path string) (Config, error) {
 	switch {
 	case err != nil:
 		return Config{}, fmt.Errorf("configuration file: %w", err)
-	case info.IsDir():
-		return Config{}, fmt.Errorf("configuration file %s is a folder", path)
+	case !info.Mode().IsRegular():
+		return Config{}, fmt.Errorf("configuration file %s is no regular file", path)
 	case info.Size() > maxFile:
 		return Config{}, fmt.Errorf("configuration file %s is larger than any", path)
 	}

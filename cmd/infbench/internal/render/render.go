@@ -123,7 +123,7 @@ func verdict(w io.Writer, s Style, group []gates.Verdict, claims func(id string)
 	}
 	name := v.Check()
 	if len(group) > 1 {
-		name = fmt.Sprintf("%s and %d more", name, len(group)-1)
+		name = fmt.Sprintf("%s and %d more:", name, len(group)-1)
 	}
 	fmt.Fprintf(w, "  %s  %-32s %s\n", s.status(v.Status()), name, v.Summary())
 	if quietly {
@@ -150,7 +150,7 @@ func verdict(w io.Writer, s Style, group []gates.Verdict, claims func(id string)
 	list("saw", v.Evidence())
 	list("likely", v.Causes())
 	next := v.Next()
-	if len(next) > 0 {
+	if len(next) > 0 && len(group) == 1 {
 		next = append(next, "infbench explain "+v.Check())
 	}
 	list("next", next)
