@@ -42,8 +42,8 @@ type PerfRecord struct {
 }
 
 // NewPerfRecord is the only way to make a PerfRecord; decoding goes through it too.
-// It returns an [*UngatedResultError] when the gates are not satisfied or are about
-// another subject, and an [*UnmodelledArrivalError] when the arrival model is
+// It returns an [*UngatedResultError] when the gates are not satisfied, are about
+// another subject or leave out one of the stages 0 to 3 (skipped is not left out), and an [*UnmodelledArrivalError] when the arrival model is
 // missing or is not the one by which the levels were driven.
 func NewPerfRecord(id Identity, g gates.GateSet, a arrival.ArrivalModel, m Measurements) (PerfRecord, error) {
 	switch {
@@ -57,6 +57,12 @@ func NewPerfRecord(id Identity, g gates.GateSet, a arrival.ArrivalModel, m Measu
 		return PerfRecord{}, &UnmodelledArrivalError{Reason: "the record has none"}
 	case m.IsZero():
 		return PerfRecord{}, fmt.Errorf("a performance record without a measurement")
+	}
+	for _, s := range []gates.Stage{gates.Static, gates.Hardware, gates.Smoke, gates.Correctness} {
+		// Skipped is a caveat of the numbers; never asked about is a hole in their proof.
+		if g.Ledger().Of(s).IsZero() {
+			return PerfRecord{}, &UngatedResultError{Reason: fmt.Sprintf("the gates do not account for stage %d (%s)", s, s)}
+		}
 	}
 	levels := a.Levels()
 	if len(levels) != len(m.levels) {

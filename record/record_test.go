@@ -59,6 +59,14 @@ func TestNoNumberWithoutGatesAndArrival(t *testing.T) {
 			t.Errorf("%s: %v, want a %T", name, err, c.want)
 		}
 	}
+	required, verdicts := recordtest.Passing()
+	holed, err := recordtest.Ledger(id, required[1:], verdicts[1:]).Gates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := record.NewPerfRecord(id, holed, model, m); !errors.As(err, new(*record.UngatedResultError)) {
+		t.Errorf("gates that leave out stage 0: %v", err)
+	}
 	if _, err := record.NewPerfRecord(id, proof(t), model, m); err != nil {
 		t.Errorf("with everything in order: %v", err)
 	}
@@ -151,10 +159,10 @@ func TestEditedFilesAreRefused(t *testing.T) {
 		}, "digest does not fit"},
 		"another key":              {func(v map[string]any) { v["key"] = "ffffffffffff" }, "digest does not fit"},
 		"the chunk gaps shortened": {func(v map[string]any) { level(v)["chunk_gap"].(map[string]any)["max"].(map[string]any)["ns"] = 1.0 }, "do not follow"},
-		"a check taken out whole": {func(v map[string]any) {
+		"a stage taken out whole": {func(v map[string]any) {
 			l := ledger(v)
 			l["verdicts"], l["required"] = l["verdicts"].([]any)[1:], l["required"].([]any)[1:]
-		}, "digest does not fit"},
+		}, "do not account for stage 0"},
 		"another schema":            {func(v map[string]any) { v["schema"] = "infbench.record/v9" }, "schema"},
 		"a negative exit of reason": {func(v map[string]any) { v["ending"] = map[string]any{"complete": false} }, "says why it ended"},
 	} {

@@ -20,7 +20,8 @@ type Plan struct {
 // a cheaper stage always runs before a dearer one. subject says what the verdicts
 // are about; it is asked after the stages that find that out. scrub takes secrets
 // and host names out of every verdict; nil leaves them as they are. A gated stage
-// needs the smoke and the correctness stage before it.
+// needs all four stages before it: one that has nothing to look at is [Skipped], not
+// left out.
 func NewPlan(subject func() gates.Subject, scrub func(string) string, stages ...Stage) (Plan, error) {
 	if len(stages) == 0 {
 		return Plan{}, errors.New("a plan without a stage")
@@ -33,8 +34,8 @@ func NewPlan(subject func() gates.Subject, scrub func(string) string, stages ...
 		if i > 0 && s.number <= stages[i-1].number {
 			return Plan{}, fmt.Errorf("stage %d cannot come after stage %d", s.number, stages[i-1].number)
 		}
-		if s.gated && (!seen[gates.Smoke] || !seen[gates.Correctness]) {
-			return Plan{}, errors.New("stage 4 needs stages 2 and 3 before it")
+		if s.gated && len(seen) < 4 {
+			return Plan{}, errors.New("stage 4 needs the stages 0 to 3 before it, skipped ones included")
 		}
 		seen[s.number] = true
 	}

@@ -39,7 +39,7 @@ Examples:
    infbench stage3 --target http://127.0.0.1:8000`,
 	},
 	{
-		"how fast, under which arrivals (runs stages 1 to 3 first, 0 too with a checkpoint)",
+		"how fast, under which arrivals (runs stages 0 to 3 first)",
 		`Examples:
    infbench stage4 --target http://127.0.0.1:8000 --arrival sessions:n=1 --arrival sessions:n=8
    infbench stage4 --target http://127.0.0.1:8000 --arrival poisson:rate=2 --per-level 60s`,
@@ -86,15 +86,7 @@ func stageCommand(c console, n int) *cli.Command {
 		case 3:
 			return pipe(c, ctx, name, true, false, gates.Smoke, gates.Correctness)
 		}
-		s, err := settingsOf(ctx)
-		if err != nil {
-			return err
-		}
-		numbers := []gates.Stage{gates.Hardware, gates.Smoke, gates.Correctness, gates.Performance}
-		if s.Checkpoint != "" {
-			numbers = append([]gates.Stage{gates.Static}, numbers...)
-		}
-		return pipe(c, ctx, name, true, true, numbers...)
+		return pipe(c, ctx, name, true, true, gates.Static, gates.Hardware, gates.Smoke, gates.Correctness, gates.Performance)
 	}
 	return cmd
 }
