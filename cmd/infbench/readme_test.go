@@ -24,18 +24,18 @@ var variable = []struct {
 	to   string
 }{
 	{regexp.MustCompile(`\b\d{8}T\d{6}Z-[0-9a-f]{8}\b`), "RUN"},
-	{regexp.MustCompile(`\b\d+(\.\d+)?(m\d+s|ms|µs|ns|s|m)\b`), "TIME"},
-	{regexp.MustCompile(`\b\d+(\.\d+)? tok/s`), "RATE"},
+	{regexp.MustCompile(`\b\d+(\.\d+)?(m\d+s|ms|µs|ns|s|m)\b`), "VALUE"},
+	{regexp.MustCompile(`\b\d+(\.\d+)? tok/s`), "VALUE"},
 	{regexp.MustCompile(`loopback:\d+`), "loopback:PORT"},
 	{regexp.MustCompile(`\d+/\d+  `), "N/N  "},
 	{regexp.MustCompile(`\d+\.\d+ \(peak \d+\)`), "N (peak N)"},
-	{regexp.MustCompile(`(RATE +)\d+( +)`), "${1}N$2"},
+	{regexp.MustCompile(`(VALUE +)\d+( +)`), "${1}N$2"},
 	{regexp.MustCompile(`\b\d+ checks\b`), "N checks"},
 	{regexp.MustCompile(`\d+ events with text in \d+ reads`), "N events with text in N reads"},
 	{regexp.MustCompile(`infbench-reference (0\.1\.0|test)`), "infbench-reference VERSION"},
 	{regexp.MustCompile(`· (0\.1\.0|test) ·`), "· VERSION ·"},
 	{regexp.MustCompile(` +`), " "},
-	{regexp.MustCompile(`—`), "TIME"},
+	{regexp.MustCompile(`—`), "VALUE"},
 }
 
 func settle(line string) string {

@@ -61,7 +61,9 @@ func Open(ctx context.Context, t Target, o Options) (Endpoint, error) {
 	if o.Transport != nil {
 		c.http, c.close = o.Transport, func() {}
 	}
-	s := &surface{client: &client{target: t, http: c.http, limits: o.Limits.Within(openLimit)}, seen: map[string]*reply{}}
+	looking := o.Limits.Within(openLimit)
+	looking.Total = looking.First
+	s := &surface{client: &client{target: t, http: c.http, limits: looking}, seen: map[string]*reply{}}
 	list, err := s.modelList(ctx)
 	if err != nil && (o.Model == "" || decisive(err)) {
 		c.close()

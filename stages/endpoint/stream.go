@@ -167,10 +167,21 @@ func (s *assembly) contract() {
 	}
 }
 
+// slowestToken is the time per token that a plain answer is waited for.
+const slowestToken = 500 * time.Millisecond
+
 // complete sends a prepared request that is not streamed.
 func (c *client) complete(ctx context.Context, p Prepared) Answer {
 	a := Answer{End: Whole}
 	a.Timing.Began = time.Now()
+	// Nothing comes before the whole answer is made, so its length bounds the wait: a hung
+	// server is found out here as soon as in a stream.
+	limit := c.limits.Total
+	if p.maxTokens > 0 {
+		limit = min(limit, c.limits.First+time.Duration(p.maxTokens)*slowestToken)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooSlow("the whole answer", limit))
+	defer cancel()
 	ctx, ph := trace(ctx, a.Timing.Began)
 	_, body, err := c.plain(ctx, http.MethodPost, chatPath, p.body)
 	a.Timing.Ended = time.Since(a.Timing.Began)

@@ -285,9 +285,11 @@ func TestSlowHeaders(t *testing.T) {
 		if a.Failure == nil || a.Failure.Kind != TooSlow || a.Timing.Ended != 30*time.Second {
 			t.Errorf("got %v at %v, want too_slow at 30s", a.Failure, a.Timing.Ended)
 		}
-		a = c.complete(t.Context(), Prepared{body: []byte("{}")})
-		if a.Failure == nil || a.Failure.Kind != TooSlow || a.Timing.Ended != 5*time.Minute {
-			t.Errorf("not a stream: got %v at %v, want too_slow at 5m", a.Failure, a.Timing.Ended)
+		for maxTokens, want := range map[int]time.Duration{0: 5 * time.Minute, 16: 38 * time.Second, 100_000: 5 * time.Minute} {
+			a = c.complete(t.Context(), Prepared{body: []byte("{}"), maxTokens: maxTokens})
+			if a.Failure == nil || a.Failure.Kind != TooSlow || a.Timing.Ended != want {
+				t.Errorf("not a stream, %d tokens: got %v at %v, want too_slow at %v", maxTokens, a.Failure, a.Timing.Ended, want)
+			}
 		}
 	})
 }
