@@ -99,7 +99,33 @@ func (r *Redactor) Text(s string) string {
 			s = replaceFrom(s, x.from, x.to)
 		}
 	}
-	return homes.ReplaceAllString(s, "…/$1")
+	s = homes.ReplaceAllString(s, "…/$1")
+	return addresses.ReplaceAllStringFunc(s, r.address)
+}
+
+// addresses are the forms in which a server names other machines: in a URL, with a
+// port, and of a private network. Bare dotted names are not among them, since a
+// module's or a file's looks alike; nor is 10/8, since versions of four parts do.
+var addresses = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://(?:[^\s/@"'<>]*@)?(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)` +
+	`|\b(?:\d{1,3}\.){3}\d{1,3}:\d{1,5}\b|\b(?:192\.168|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2}\b`)
+
+// labels are hosts that are replaced already, and loopback.
+var labels = regexp.MustCompile(`^(host-[0-9a-f]{10}|loopback|HOST)$`)
+
+// address replaces the host of what addresses found.
+func (r *Redactor) address(s string) string {
+	before, rest := "", s
+	if scheme, after, ok := strings.Cut(s, "://"); ok {
+		before, rest = scheme+"://", after[strings.LastIndexByte(after, '@')+1:]
+	}
+	host, port := rest, ""
+	if i := strings.LastIndexByte(rest, ':'); i > 0 && !strings.HasSuffix(rest, "]") {
+		host, port = rest[:i], rest[i:]
+	}
+	if labels.MatchString(host) || r.Host(host) == "loopback" {
+		return before + rest
+	}
+	return before + r.Host(host) + port
 }
 
 // homes are paths below the folders in which people and machines show.

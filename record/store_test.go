@@ -153,6 +153,22 @@ func TestRedaction(t *testing.T) {
 	if a, b := r.Host("gpu7.corp.example"), record.NewRedactor([]byte("other")).Host("gpu7.corp.example"); a == b || !strings.HasPrefix(a, "host-") {
 		t.Errorf("labels %s and %s", a, b)
 	}
+	far := r.Host("10.1.2.3")
+	for text, want := range map[string]string{
+		"upstream http://user:pass@10.1.2.3:8000/v1 is down":        "upstream http://" + far + ":8000/v1 is down",
+		"worker at 10.1.2.3:29500 died":                             "worker at " + far + ":29500 died",
+		"tcp://[fe80::1]:5000":                                      "tcp://" + r.Host("fe80::1") + ":5000",
+		"see HTTPS://Router.Corp.Example/x":                         "see HTTPS://" + r.Host("router.corp.example") + "/x",
+		"from 192.168.7.20 and 172.20.0.9":                          "from " + r.Host("192.168.7.20") + " and " + r.Host("172.20.0.9"),
+		"http://127.0.0.1:8000/v1, 127.0.0.1:9, " + far + ":1":      "http://127.0.0.1:8000/v1, 127.0.0.1:9, " + far + ":1",
+		"http://" + far + ":8000":                                   "http://" + far + ":8000",
+		"TensorRT 10.3.0.26, cuDNN 9.1.0.70, scheduler.py:120":      "TensorRT 10.3.0.26, cuDNN 9.1.0.70, scheduler.py:120",
+		"model.layers.0.mlp.down_proj at 12:30:05, ratio 1.0:2 ://": "model.layers.0.mlp.down_proj at 12:30:05, ratio 1.0:2 ://",
+	} {
+		if got := r.Text(text); got != want || r.Text(got) != want {
+			t.Errorf("%q became %q, want %q (and to stay so)", text, got, want)
+		}
+	}
 	for _, h := range []string{"127.0.0.1", "localhost", "[::1]", "LOCALHOST"} {
 		if r.Host(h) != "loopback" {
 			t.Errorf("%s is %s", h, r.Host(h))
