@@ -56,6 +56,8 @@ func TestAnswersFromOneMessage(t *testing.T) {
 		{"Record 1. Name: Alba. Access code: 48213907.\nRecord 2. Name: Boreal. Access code: 11112222.\nWhat is the access code of Alba?", "The access code is 48213907."},
 		{"The harbour code is 12345678. The mill code is 23456789. List all two codes.", "The harbour code is 12345678.\nThe mill code is 23456789."},
 		{"The harbour code is 12345678. The mill code is 23456789. What are the harbour code and the mill code?", "The harbour code is 12345678.\nThe mill code is 23456789."},
+		{"When the bells rang, the smith hid the boat near the mill. The secret code is 48213907. What is the secret code?", "The secret code is 48213907."},
+		{"Where the road ends, the guide sold the drum. The secret code is 48213907. What is the secret code?", "The secret code is 48213907."},
 		{"Remember the number 48213907. What is the number I asked you to remember?", "The number is 48213907."},
 		{"One of the special magic numbers for age is: 8090293. What is the special magic number for age mentioned in the provided text?", "One of the special magic numbers for age is 8090293."},
 		{"Agent 7 has badge 83218790 and agent 8 has badge 11112222. What is the badge of agent 7?", "The badge of Agent 7 is 83218790."},

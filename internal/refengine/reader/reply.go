@@ -195,19 +195,24 @@ var verbs = set(`tell reply respond answer return give state report repeat provi
 	produce reverse translate name show echo convert sort evaluate solve find identify outline complete add multiply
 	subtract divide read use call look remind begin start put`)
 
+var auxiliaries = set("is are was were do does did will would can could should has have had")
+
 // wants says whether a sentence asks for something.
 func wants(e errand, s sentence) bool {
 	if s.question() {
 		return true
 	}
-	first, _, _ := strings.Cut(e.low, " ")
+	first, after, _ := strings.Cut(e.low, " ")
 	first = strings.TrimRight(first, ":,.!")
 	if verbs[first] {
 		return true
 	}
 	switch first {
-	case "what", "what's", "which", "who", "where", "when", "how", "why":
+	case "what", "what's", "which", "who", "how", "why":
 		return true
+	case "where", "when": // "When the bells rang, they left." asks nothing
+		next, _, _ := strings.Cut(after, " ")
+		return auxiliaries[next]
 	}
 	return strings.HasSuffix(e.low, "=")
 }
