@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/xrash/smetrics"
 )
 
 // An armed fault is one of a proxy's specs: what it does and when.
@@ -96,30 +98,9 @@ func (o options) read(text string, known []Param) error {
 func nearest(word string, names []string) string {
 	best, least := "", -1
 	for _, n := range slices.Sorted(slices.Values(names)) {
-		if d := distance(word, n); least < 0 || d < least {
+		if d := smetrics.WagnerFischer(word, n, 1, 1, 1); least < 0 || d < least {
 			best, least = n, d
 		}
 	}
 	return best
-}
-
-// distance counts the insertions, deletions and substitutions of bytes from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

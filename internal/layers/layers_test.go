@@ -1,4 +1,3 @@
-// Package layers guards the map of packages: which room may know which.
 package layers
 
 import (

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+	"github.com/xrash/smetrics"
 
 	"infbench/arrival"
 )
@@ -164,7 +165,7 @@ var known = []string{
 func nearest(key string) string {
 	best, at := "", len(key)/2+2
 	for _, k := range known {
-		if d := distance(key, k); d < at {
+		if d := smetrics.WagnerFischer(key, k, 1, 1, 1); d < at {
 			best, at = k, d
 		}
 		// A key in the wrong table is nearer than a name alone suggests.
@@ -176,25 +177,6 @@ func nearest(key string) string {
 		return "; known: " + strings.Join(known, ", ")
 	}
 	return fmt.Sprintf(" (did you mean %q?)", best)
-}
-
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diag, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diag+cost)
-		}
-	}
-	return row[len(b)]
 }
 
 // Keys returns every key that a file may hold, sorted.
