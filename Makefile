@@ -13,7 +13,6 @@ GOLANGCI := v2.15.0
 GOFUMPT  := v0.12.0
 TOKENIZERS := v1.24.0
 TOKLIB   := $(BUILD)/lib/$(TOKENIZERS)
-FUZZTIME ?= 5s
 VERSION  := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 LDFLAGS  := -s -w -X infbench/cmd/infbench/internal/app.Commit=$(VERSION)
 
@@ -60,12 +59,8 @@ engine: ## a real llama.cpp server with a small real model (needs python3) and i
 flake: ## the flake, offline (needs nix)
 	nix/check.sh
 
-fuzz: ## every fuzz target, FUZZTIME each
-	@for pkg in $$($(GO) list ./...); do \
-	  dir=$$($(GO) list -f '{{.Dir}}' $$pkg); \
-	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go 2>/dev/null | sed 's/func //'); do \
-	    echo "fuzz $$pkg $$f"; $(GO) test $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x | tail -1; \
-	  done; done
+fuzz: ## every fuzz target, FUZZTIME each (5s; a minute for the readers of checkpoints)
+	@GO='$(GO)' .ci/fuzz
 
 docs: build ## write the pages that are printed from the code
 	$(BIN)/infbench checks --markdown > docs/CHECKS.md
