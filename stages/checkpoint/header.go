@@ -32,6 +32,7 @@ type Header struct {
 	length   int64
 	tensors  []Tensor
 	problems problems
+	gguf     *Metadata
 }
 
 // ReadHeader reads the header of a shard of the given size: its length, then its

@@ -15,7 +15,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		"the configuration declares (layer_types, dense first layers, every fourth one) are compared among themselves.",
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.layer_shape"},
-	Faults: []string{"one-projection-absent", "renamed-in-one-layer", "norm-absent-in-two"},
+	Faults: []string{"gguf", "norm-absent-in-two", "one-projection-absent", "renamed-in-one-layer"},
 	Causes: []string{"a shard or its entries were lost", "a repack or merge dropped or renamed tensors", "engines leave an absent weight as memory was"},
 	Next:   []string{"compare the index with the base model's", again},
 	Run:    archLayerShape,

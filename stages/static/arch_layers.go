@@ -13,7 +13,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		"the last layer stayed random and no error was raised. Layers for multi-token prediction may follow the decoder's own.",
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.layers"},
-	Faults: []string{"last-layer-absent", "middle-layer-absent", "too-many"},
+	Faults: []string{"gguf", "last-layer-absent", "middle-layer-absent", "too-many"},
 	Causes: []string{"num_hidden_layers was changed or copied from another size", "layers were pruned or shards lost", "engines leave an absent layer as memory was"},
 	Next:   []string{"compare config.json with the base model's", again},
 	Run:    archLayers,

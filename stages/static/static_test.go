@@ -14,6 +14,7 @@ import (
 	"infbench/gates/gatetest"
 	"infbench/stages/checkpoint"
 	"infbench/stages/checkpoint/demo"
+	"infbench/stages/checkpoint/gguftest"
 	"infbench/stages/static"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -21,7 +22,7 @@ import (
 
 // TestFixtures runs each check over its fixtures: a checkpoint folder as a txtar
 // archive. "X.safetensors.header" holds the text of a header, from which a file of
-// the right size is made; "X.safetensors.raw" holds a whole file as hex. In the
+// the right size is made; "X.gguf.json" describes a GGUF file; "X.safetensors.raw" holds a whole file as hex. In the
 // comment "open: NAME" opens one file instead of the folder, "serving: yes" asks
 // about serving, "resize: NAME DELTA" cuts or lengthens a file, "listed: NAME"
 // lists a file that is not here, and "mutation:" says what was done to a sound one.
@@ -36,6 +37,12 @@ func subject(t *testing.T, fixture *txtar.Archive) checkpoint.Inventory {
 		switch {
 		case strings.HasSuffix(name, ".header"):
 			name, data = strings.TrimSuffix(name, ".header"), shard(t, f.Data)
+		case strings.HasSuffix(name, ".gguf.json"):
+			raw, err := gguftest.Parse(f.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name, data = strings.TrimSuffix(name, ".json"), raw
 		case strings.HasSuffix(name, ".raw"):
 			raw, err := hex.DecodeString(strings.Join(strings.Fields(string(f.Data)), ""))
 			if err != nil {
