@@ -8,6 +8,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -569,3 +570,21 @@ func (c *contents) recogniseGGUF() (found bool, err error) {
 	}
 	return false, fmt.Errorf("it holds %d GGUF models (%s …): name one of the files", len(order), models[order[0]][0])
 }
+
+// SplitPieces returns the names of all pieces of the split that a name belongs to,
+// in order; nil for a whole file.
+func SplitPieces(name string) []string {
+	m := splitPiece.FindStringSubmatch(name)
+	if m == nil {
+		return nil
+	}
+	n, _ := strconv.Atoi(m[2]) // five digits
+	var out []string
+	for i := range min(n, maxPieces) {
+		out = append(out, fmt.Sprintf("%s-%05d-of-%s%s", m[1], i+1, m[2], name[len(name)-len(".gguf"):]))
+	}
+	return out
+}
+
+// maxPieces bounds the pieces of a split that are asked for.
+const maxPieces = 1000

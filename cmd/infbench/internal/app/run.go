@@ -17,7 +17,7 @@ Examples:
    infbench run --target http://127.0.0.1:8000 --checkpoint ./model --device "sm_90 x1"
    infbench run -c example.toml --json
    infbench run --target http://127.0.0.1:8000 --arrival sessions:n=1 --arrival poisson:rate=2 --per-level 30s`,
-		Flags: join(commonFlags(), targetFlags(), hardwareFlags(), performanceFlags(), []cli.Flag{checkpointFlag()}),
+		Flags: join(commonFlags(), targetFlags(), hardwareFlags(), performanceFlags(), checkpointFlags()),
 		Action: func(ctx *cli.Context) error {
 			return pipe(c, ctx, "run", true, true, gates.Static, gates.Hardware, gates.Smoke, gates.Correctness, gates.Performance)
 		},
@@ -43,7 +43,7 @@ func pipeWith(c console, ctx *cli.Context, command string, s settings, recorded 
 	if err != nil {
 		return err
 	}
-	if err := ses.openCheckpoint(); err != nil {
+	if err := ses.openCheckpoint(ctx.Context); err != nil {
 		return err
 	}
 	p := &pipeline{c: c, ctx: ctx, command: command, ses: ses, record: recorded}
