@@ -23,8 +23,13 @@ func ggufFile(t testing.TB, s gguftest.Spec) []byte {
 
 var tiny = gguftest.Spec{
 	Meta: [][2]any{
-		{"general.architecture", "llama"}, {"llama.block_count", 3.0}, {"llama.nextn_predict_layers", 1.0}, {"llama.rope.freq_base", 0.5},
-		{"llama.attention.head_count_kv", []any{2.0, 0.0, 2.0}}, {"tokenizer.ggml.tokens", []any{"a", "b"}}, {"tokenizer.ggml.eos_token_id", 1.0},
+		{"general.architecture", "llama"},
+		{"llama.block_count", 3.0},
+		{"llama.nextn_predict_layers", 1.0},
+		{"llama.rope.freq_base", 0.5},
+		{"llama.attention.head_count_kv", []any{2.0, 0.0, 2.0}},
+		{"tokenizer.ggml.tokens", []any{"a", "b"}},
+		{"tokenizer.ggml.eos_token_id", 1.0},
 	},
 	Tensors: []gguftest.Tensor{
 		{Name: "token_embd.weight", Shape: []int64{2, 256}, Type: 12, Bytes: 288}, // Q4_K: 144 bytes for 256 values
