@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"infbench/gates"
+	"infbench/stages/hardware"
 )
 
 func runCommand(c console) *cli.Command {
@@ -47,6 +48,11 @@ func pipeWith(c console, ctx *cli.Context, command string, s settings, recorded 
 		return err
 	}
 	p := &pipeline{c: c, ctx: ctx, command: command, ses: ses, record: recorded}
+	if command == "stage0" && ctx.IsSet("device") {
+		if p.memory, err = hardware.MemoryOf(s.Hardware.Device); err != nil {
+			return usageError{err.Error()}
+		}
+	}
 	return p.run(numbers...)
 }
 
