@@ -64,11 +64,12 @@ type contents struct {
 	indexFile string
 	index     Index
 	headers   map[string]Header
+	samples   map[string]Sample
 	gguf      []string // the files of a GGUF model, split or whole
 	weights   Weights
 	decls     []Declaration
 	tok       Tokenizer
-	tensors   map[string]Tensor
+	tensors   map[string]*Tensor
 	names     []string
 	layout    func() *layout
 	print     func() string
@@ -176,7 +177,10 @@ func (inv Inventory) Names() []string { return inv.get().names }
 // that header is not here or lacks it.
 func (inv Inventory) Tensor(name string) (Tensor, bool) {
 	t, ok := inv.get().tensors[name]
-	return t, ok
+	if !ok {
+		return Tensor{}, false
+	}
+	return *t, true
 }
 
 // Modules returns the parts that own tensors, in the order in which their first
@@ -196,12 +200,17 @@ func (inv Inventory) Fingerprint() string { return inv.get().print() }
 // finish derives what follows from the files that were read.
 func (c *contents) finish() {
 	c.weights = c.weigh()
-	c.tensors = map[string]Tensor{}
 	c.names = c.index.names()
 	fromHeaders := len(c.names) == 0
-	for _, n := range c.order {
-		h := c.headers[n]
-		for _, t := range h.Tensors() {
+	n := 0
+	for _, h := range c.headers {
+		n += len(h.tensors)
+	}
+	c.tensors = make(map[string]*Tensor, n)
+	for _, name := range c.order {
+		list := c.headers[name].tensors
+		for i := range list {
+			t := &list[i]
 			if _, ok := c.tensors[t.Name]; !ok {
 				c.tensors[t.Name] = t
 				if fromHeaders {

@@ -112,10 +112,11 @@ func (d *documents) document(name string, limit int64) Doc {
 	return ParseDoc(name, t.bytes)
 }
 
-// header reads the header of one file of weights. Opening it may tell the size that
+// header reads the header of one file of weights, of which ahead bytes are guessed.
+// Opening it may tell the size that
 // the listing did not, and that a pointer stands in its place.
-func (d *documents) header(listed File, gguf bool) loaded {
-	f, r, err := d.src.Open(d.ctx, listed.name)
+func (d *documents) header(listed File, gguf bool, ahead int64) loaded {
+	f, r, err := d.src.Open(d.ctx, listed.name, ahead)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return loaded{name: listed.name, absent: true}
@@ -139,6 +140,9 @@ func (d *documents) header(listed File, gguf bool) loaded {
 		out.header = ReadGGUF(f.name, r, f.size)
 	} else {
 		out.header = ReadHeader(f.name, r, f.size)
+		if d.src.Near() {
+			out.samples = sample(r, out.header)
+		}
 	}
 	return out
 }

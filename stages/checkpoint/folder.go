@@ -165,7 +165,7 @@ func (d folder) Read(_ context.Context, name string, limit int64) ([]byte, error
 	return text, nil
 }
 
-func (d folder) Open(_ context.Context, name string) (File, ReaderAtCloser, error) {
+func (d folder) Open(_ context.Context, name string, _ int64) (File, ReaderAtCloser, error) {
 	f, err := os.Open(filepath.Join(d.dir, name))
 	if err != nil {
 		return File{}, nil, plainError(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,8 +26,10 @@ type Source interface {
 	// Read returns a whole file, or [ErrTooLarge] when it is larger than limit bytes.
 	Read(ctx context.Context, name string, limit int64) ([]byte, error)
 	// Open returns random access to a file, and its size in bytes; the caller closes
-	// it. A file that is not there after all gives an error that is [fs.ErrNotExist].
-	Open(ctx context.Context, name string) (File, ReaderAtCloser, error)
+	// it. ahead is how many bytes of the beginning will probably be read, 0 when
+	// nothing is known: a far source asks for them at once. A file that is not there
+	// after all gives an error that is [fs.ErrNotExist].
+	Open(ctx context.Context, name string, ahead int64) (File, ReaderAtCloser, error)
 	// Near reports whether the files lie on this machine: of a far one no byte is
 	// read that is not needed, and many are asked for at the same time.
 	Near() bool
@@ -127,7 +130,7 @@ func (c *contents) load(ctx context.Context, src Source) error {
 	if err != nil {
 		return err
 	}
-	c.files, c.folders, c.headers = map[string]File{}, map[string]bool{}, map[string]Header{}
+	c.files, c.folders, c.headers, c.samples = map[string]File{}, map[string]bool{}, map[string]Header{}, map[string]Sample{}
 	for _, f := range list.Files {
 		if PlainName(f.name) {
 			c.files[f.name] = f
@@ -154,7 +157,9 @@ func (c *contents) load(ctx context.Context, src Source) error {
 	} else {
 		c.config = Config{Doc: docs.document(ConfigFile, maxDoc)}
 		c.gen = docs.document(GenerationFile, maxDoc)
-		c.index = c.readIndex(docs)
+		if !c.index.read {
+			c.index = c.readIndex(docs)
+		}
 		c.decls = c.declarations(docs)
 		c.tok = c.tokenizer(docs)
 	}
@@ -206,12 +211,13 @@ func (c *contents) pickIndex() string {
 
 // A loaded is what one job of fetch brought.
 type loaded struct {
-	name   string
-	absent bool
-	file   File
-	header Header
-	isDoc  bool
-	text   text
+	name    string
+	absent  bool
+	file    File
+	header  Header
+	samples map[string]Sample
+	isDoc   bool
+	text    text
 }
 
 // fetch reads the small files and the header of each shard that is here, many at a
@@ -223,13 +229,58 @@ func (c *contents) fetch(docs *documents) error {
 			jobs = append(jobs, func() loaded { return loaded{name: n, isDoc: true, text: docs.fetch(n, limitOf(n))} })
 		}
 	}
+	var shards []File
 	for _, n := range c.order {
 		f := c.files[n]
 		_, pointer := f.Pointer()
 		if c.isWeights(n) && !pointer && f.held && f.size != 0 {
-			jobs = append(jobs, func() loaded { return docs.header(f, c.Kind == GGUFModel) })
+			shards = append(shards, f)
 		}
 	}
+	head := func(f File, ahead int64) func() loaded {
+		return func() loaded { return docs.header(f, c.Kind == GGUFModel, ahead) }
+	}
+	ahead := func(string) int64 { return 0 }
+	if far := !docs.src.Near() && c.indexFile != "" && len(shards) > 2; far {
+		// One header tells how long the others will be, so that one request each does.
+		jobs = append(jobs, head(shards[0], 0))
+		if err := c.run(docs, jobs); err != nil {
+			return err
+		}
+		ahead, jobs, shards = c.guess(docs, shards[0].name), nil, shards[1:]
+	}
+	for _, f := range shards {
+		jobs = append(jobs, head(f, ahead(f.name)))
+	}
+	return c.run(docs, jobs)
+}
+
+// guess returns how many bytes the head of a shard will take: the index tells the names
+// that are in it, and the one header that was read what stands beside each name.
+func (c *contents) guess(docs *documents, known string) func(shard string) int64 {
+	h := c.headers[known]
+	names, bytes := map[string]int64{}, map[string]int64{}
+	c.index = c.readIndex(docs)
+	for _, e := range c.index.Entries() {
+		names[e.Shard]++
+		bytes[e.Shard] += int64(len(e.Tensor))
+	}
+	n := names[known]
+	if !h.Sound() || n == 0 || h.length <= bytes[known] {
+		return func(string) int64 { return 0 }
+	}
+	beside := float64(h.length-bytes[known]) / float64(n)
+	return func(shard string) int64 {
+		if names[shard] == 0 {
+			return 0
+		}
+		const margin = 1.01 // offsets grow by a digit here and there
+		return 8 + int64(margin*(float64(bytes[shard])+beside*float64(names[shard])))
+	}
+}
+
+// run does the jobs, many at a time, and files what they bring.
+func (c *contents) run(docs *documents, jobs []func() loaded) error {
 	out := make([]loaded, len(jobs))
 	var group errgroup.Group
 	group.SetLimit(docs.atOnce())
@@ -247,6 +298,7 @@ func (c *contents) fetch(docs *documents) error {
 			c.files[l.name] = l.file
 			if _, pointer := l.file.Pointer(); !pointer && l.file.size != 0 {
 				c.headers[l.name] = l.header
+				maps.Copy(c.samples, l.samples)
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func (d *documents) addedTokens(told bool) gjson.Result {
 	if !ok || told || !listed.held {
 		return gjson.Result{}
 	}
-	f, r, err := d.src.Open(d.ctx, tokenizerFile)
+	f, r, err := d.src.Open(d.ctx, tokenizerFile, tokenizerHead)
 	if err != nil {
 		return gjson.Result{} // an absent tokenizer.json tells nothing
 	}

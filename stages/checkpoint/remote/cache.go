@@ -119,8 +119,8 @@ func (c *client) readCached(ctx context.Context, key string, u *url.URL, name st
 }
 
 // openCached opens a file; what the cache knows of it is not asked for.
-func (c *client) openCached(ctx context.Context, key string, u *url.URL, name string) (checkpoint.File, checkpoint.ReaderAtCloser, error) {
-	k := &keeper{c: c, key: key, open: func() (*remoteFile, error) { return c.openFile(ctx, u, name, -1) }}
+func (c *client) openCached(ctx context.Context, key string, u *url.URL, name string, ahead int64) (checkpoint.File, checkpoint.ReaderAtCloser, error) {
+	k := &keeper{c: c, key: key, open: func() (*remoteFile, error) { return c.openFile(ctx, u, name, ahead) }}
 	if e, ok := c.cache.load(key); ok {
 		k.known = e
 		return checkpoint.HeldFile(name, e.size), k, nil

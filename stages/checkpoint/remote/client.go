@@ -241,40 +241,49 @@ var errPage = errors.New("the server answers with a web page in the place of the
 
 // A remoteFile is random access to a file by ranges. Requests are made one at a time.
 type remoteFile struct {
-	ctx   context.Context
-	c     *client
-	url   *url.URL
-	what  string
-	size  int64
-	start []byte // what was read of the beginning
+	ctx    context.Context
+	c      *client
+	url    *url.URL
+	stored *url.URL // where the server led to
+	what   string
+	size   int64
+	start  []byte // what was read of the beginning
 }
 
-// openFile asks for the first bytes of a file, which tells its size too; it stays -1
-// where the server does not.
-func (c *client) openFile(ctx context.Context, u *url.URL, what string, size int64) (*remoteFile, error) {
-	f := &remoteFile{ctx: ctx, c: c, url: u, what: what, size: size}
-	first := make([]byte, 8)
+// openFile asks for the first bytes of a file, as many as will probably be wanted, which
+// tells its size too; that stays -1 where the server does not.
+func (c *client) openFile(ctx context.Context, u *url.URL, what string, ahead int64) (*remoteFile, error) {
+	f := &remoteFile{ctx: ctx, c: c, url: u, what: what, size: -1}
+	first := make([]byte, min(max(ahead, 8), maxAhead))
 	n, err := f.fetch(first, 0, true)
 	if err != nil {
 		return nil, err
 	}
-	f.start = first[:n]
+	if f.start == nil || n > len(f.start) {
+		f.start = first[:n]
+	}
 	return f, nil
 }
 
+// maxAhead bounds a guess, in bytes.
+const maxAhead = 16 << 20
+
 func (f *remoteFile) Close() error { return nil }
 
-func (f *remoteFile) ReadAt(p []byte, off int64) (int, error) {
-	switch {
-	case off >= f.size:
+func (f *remoteFile) ReadAt(p []byte, off int64) (n int, err error) {
+	if off >= f.size {
 		return 0, io.EOF
-	case off+int64(len(p)) <= int64(len(f.start)):
-		return copy(p, f.start[off:]), nil
 	}
-	short := off+int64(len(p)) > f.size
 	want := p[:min(int64(len(p)), f.size-off)]
-	n, err := f.fetch(want, off, false)
-	if err == nil && short {
+	if off < int64(len(f.start)) {
+		n = copy(want, f.start[off:])
+	}
+	if n < len(want) {
+		var more int
+		more, err = f.fetch(want[n:], off+int64(n), false)
+		n += more
+	}
+	if err == nil && len(want) < len(p) {
 		err = io.EOF
 	}
 	return n, err
@@ -286,11 +295,28 @@ var contentRange = regexp.MustCompile(`^bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)$`)
 // the size is still to be learnt.
 func (f *remoteFile) fetch(p []byte, off int64, probing bool) (n int, err error) {
 	a := asked{url: f.url, what: f.what, from: off, to: off + int64(len(p))}
+	if f.stored != nil {
+		a.url, f.stored = f.stored, nil // should it have expired, the way there is known
+		if n, err = f.ask(a, p, off, false); err == nil {
+			f.stored = a.url
+			return n, nil
+		}
+		a.url = f.url
+	}
+	return f.ask(a, p, off, probing)
+}
+
+func (f *remoteFile) ask(a asked, p []byte, off int64, probing bool) (n int, err error) {
 	err = f.c.do(f.ctx, a, func(resp *http.Response) error {
 		if isPage(resp.Header) && !strings.HasSuffix(f.url.Path, ".html") {
 			return backoff.Permanent(errPage)
 		}
 		n = 0
+		if probing { // where it is stored after all: no need to be led there again
+			if f.stored = resp.Request.URL; f.stored.String() == f.url.String() {
+				f.stored = nil
+			}
+		}
 		m := contentRange.FindStringSubmatch(resp.Header.Get("Content-Range"))
 		if m != nil && m[3] != "*" {
 			total, err := strconv.ParseInt(m[3], 10, 64)

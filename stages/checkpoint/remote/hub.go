@@ -253,6 +253,6 @@ func (h *hub) Read(ctx context.Context, name string, limit int64) ([]byte, error
 	return h.c.readCached(ctx, h.key(name), h.file(name), name, limit)
 }
 
-func (h *hub) Open(ctx context.Context, name string) (checkpoint.File, checkpoint.ReaderAtCloser, error) {
-	return h.c.openCached(ctx, h.key(name), h.file(name), name)
+func (h *hub) Open(ctx context.Context, name string, ahead int64) (checkpoint.File, checkpoint.ReaderAtCloser, error) {
+	return h.c.openCached(ctx, h.key(name), h.file(name), name, ahead)
 }

@@ -133,7 +133,7 @@ func (w *web) try(ctx context.Context, names []string) error {
 	group.SetLimit(16)
 	for i, n := range names {
 		group.Go(func() error {
-			f, err := w.c.openFile(ctx, w.file(n), n, -1)
+			f, err := w.c.openFile(ctx, w.file(n), n, 0)
 			switch {
 			case err != nil:
 				errs[i] = err
@@ -218,6 +218,6 @@ func (w *web) Read(ctx context.Context, name string, limit int64) ([]byte, error
 	return w.c.readCached(ctx, "", w.file(name), name, limit)
 }
 
-func (w *web) Open(ctx context.Context, name string) (checkpoint.File, checkpoint.ReaderAtCloser, error) {
-	return w.c.openCached(ctx, "", w.file(name), name)
+func (w *web) Open(ctx context.Context, name string, ahead int64) (checkpoint.File, checkpoint.ReaderAtCloser, error) {
+	return w.c.openCached(ctx, "", w.file(name), name, ahead)
 }
