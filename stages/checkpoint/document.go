@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"github.com/tidwall/gjson"
 )
@@ -61,6 +62,8 @@ type documents struct {
 	src   Source
 	files map[string]File
 	read  map[string]text
+
+	headers atomic.Int64 // the bytes of the headers so far
 }
 
 // A text is what reading a file gave.
@@ -139,7 +142,7 @@ func (d *documents) header(listed File, gguf bool, ahead int64) loaded {
 	if gguf {
 		out.header = ReadGGUF(f.name, r, f.size)
 	} else {
-		out.header = ReadHeader(f.name, r, f.size)
+		out.header = readHeader(f.name, r, f.size, func(n int64) bool { return d.headers.Add(n) <= maxHeaders })
 		if d.src.Near() {
 			out.samples = sample(r, out.header)
 		}

@@ -13,6 +13,10 @@ import (
 // maxHeader is the largest header that readers accept, in bytes.
 const maxHeader = 100_000_000
 
+// maxHeaders bounds all headers of a checkpoint together, in bytes: a model of a
+// trillion parameters in 200,000 tensors takes 30 million.
+const maxHeaders = 160_000_000
+
 // A Tensor is one entry of a shard's header. Begin and End are offsets into the
 // part of the file that follows the header.
 type Tensor struct {
@@ -41,6 +45,11 @@ type Header struct {
 // text, and never the weights. What is wrong is among the problems; tensors are
 // kept as far as they could be understood.
 func ReadHeader(shard string, r io.ReaderAt, size int64) Header {
+	return readHeader(shard, r, size, func(int64) bool { return true })
+}
+
+// readHeader asks before it takes the memory of a header of so many bytes.
+func readHeader(shard string, r io.ReaderAt, size int64, admit func(bytes int64) bool) Header {
 	h := Header{shard: shard, size: size}
 	if size < 8 {
 		h.problems.add(FlawLength, "", "the file has %d bytes, a header length alone takes 8", size)
@@ -61,6 +70,10 @@ func ReadHeader(shard string, r io.ReaderAt, size int64) Header {
 		return h
 	}
 	h.length = int64(n)
+	if !admit(int64(n)) {
+		h.problems.add(FlawTooLarge, "", "its header has %d bytes, and all of them together more than %d: no sound checkpoint has so many", n, maxHeaders)
+		return h
+	}
 	text := make([]byte, n)
 	if _, err := r.ReadAt(text, 8); err != nil && (err != io.EOF || n > 0) {
 		h.problems.add(FlawUnreadable, "", "%v", err)
