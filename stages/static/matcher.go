@@ -24,7 +24,7 @@ type matcher struct {
 func matching(entries []gjson.Result) matcher {
 	m := matcher{exact: map[string]bool{}, tails: map[string]bool{}}
 	for _, e := range entries {
-		for _, name := range unfused(e.Str) {
+		for _, name := range unfused(strings.TrimSuffix(e.Str, ".weight")) {
 			m.add(name)
 		}
 	}

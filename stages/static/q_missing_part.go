@@ -27,7 +27,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 			return f, nil
 		}
 		if len(j.lacking) == 0 {
-			return gates.Pass("%s of %s have all their parts", plural(len(j.whole), "module"), gates.Quote(j.decl.Method, 40)), nil
+			return j.pass("%s of %s have all their parts", plural(len(j.whole), "module"), gates.Quote(j.decl.Method, 40)), nil
 		}
 		bad := names(j.lacking)
 		return with(gates.Fail("%s lack %s: %s", share(inv, bad, "module"), lost(j.lacking), some(bad)), bad), nil

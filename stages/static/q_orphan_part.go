@@ -23,8 +23,8 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		}
 		if len(j.orphans) > 0 {
 			bad := names(j.orphans)
-			return with(gates.Fail("%s store parts of %s without %s: %s", share(inv, bad, "module"), gates.Quote(j.decl.Method, 40), j.rules.weight, some(bad)), bad), nil
+			return with(gates.Fail("%s store parts of %s without %s: %s", share(inv, bad, "module"), gates.Quote(j.decl.Method, 40), lost(j.orphans), some(bad)), bad), nil
 		}
-		return gates.Pass("every part of %s stands beside its weight", gates.Quote(j.decl.Method, 40)), nil
+		return j.pass("every part of %s stands beside its weight", gates.Quote(j.decl.Method, 40)), nil
 	},
 })

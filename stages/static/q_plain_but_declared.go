@@ -22,13 +22,13 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		if !ok {
 			return f, nil
 		}
-		stored := len(j.whole) + len(j.lacking) + len(j.orphans) + len(j.ignored)
+		stored := len(j.whole) + len(j.lacking) + len(j.orphans) + len(j.ignored) + len(j.unsure)
 		switch {
 		case len(j.plain) > 0:
 			return with(gates.Fail("%s declared %s and stored plain: %s", share(inv, j.plain, "module"), gates.Quote(j.decl.Method, 40), some(j.plain)), j.plain), nil
-		case stored == 0 && !(j.rules.plainAllowed && j.rules.needs == nil):
+		case stored == 0 && !(j.rules.form.plainAllowed && j.rules.form.needs == nil):
 			return gates.Fail("%s is declared and none of %s is of that scheme", gates.Quote(j.decl.Method, 40), plural(len(inv.Names()), "tensor")), nil
 		}
-		return gates.Pass("every plain module is excluded or of a kind that stays plain"), nil
+		return j.pass("every plain module is excluded or of a kind that stays plain"), nil
 	},
 })

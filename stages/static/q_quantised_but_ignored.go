@@ -25,6 +25,6 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		if len(j.ignored) > 0 {
 			return with(gates.Fail("%s excluded and stored quantised: %s", share(inv, j.ignored, "module"), some(j.ignored)), j.ignored), nil
 		}
-		return gates.Pass("no excluded module stores a tensor of %s", gates.Quote(j.decl.Method, 40)), nil
+		return j.pass("no excluded module stores a tensor of %s", gates.Quote(j.decl.Method, 40)), nil
 	},
 })
