@@ -124,6 +124,13 @@ func (f *form) weightOf(m checkpoint.Module) string {
 	return ""
 }
 
+// packs reports whether the header shows the weight in a dtype of this form that no
+// plain weight has.
+func (f *form) packs(inv checkpoint.Inventory, m checkpoint.Module) bool {
+	t, here := inv.Tensor(m.Tensor(f.weight))
+	return here && m.Has(f.weight) && len(f.needs) > 0 && f.parts[0].types != "" && !t.DType.Plain() && f.badType(f.weight, t.DType) == ""
+}
+
 // notCovered is the form of modules that cannot be judged.
 func notCovered(format string, a ...any) form {
 	return form{unsure: fmt.Sprintf(format, a...), parts: []part{{name: "weight"}}}

@@ -191,13 +191,16 @@ func (j *judgement) unlisted(inv checkpoint.Inventory, listed []string) {
 }
 
 // has reports whether a module has a part. A part "child.weight" may be a module
-// of its own below it.
+// of its own below it, and one like "weight_scales" is split as a stack's is.
 func (j *judgement) has(inv checkpoint.Inventory, m checkpoint.Module, part string) bool {
 	if m.Has(part) {
 		return true
 	}
 	child, ok := strings.CutSuffix(part, ".weight")
 	if !ok {
+		child, ok = strings.CutSuffix(part, "_scales")
+	}
+	if !ok || child == "" {
 		return false
 	}
 	if j.at == nil {
@@ -247,6 +250,9 @@ func (j *judgement) marked(inv checkpoint.Inventory, f *form, m checkpoint.Modul
 // weight has the plain one's name, only its dtype tells a lost scale from a plain
 // weight; without a header the scale is taken for lost.
 func (j *judgement) plainModule(inv checkpoint.Inventory, f *form, s *checkpoint.Stack, m checkpoint.Module) bool {
+	if f.plainAllowed && f.packs(inv, m) {
+		j.lacking = append(j.lacking, lack{m.Name, j.absent(inv, f, m)})
+	}
 	if f.plainAllowed || !m.Has("weight") || !j.meant(s, m.Name) {
 		return false
 	}

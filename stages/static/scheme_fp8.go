@@ -37,7 +37,7 @@ var fp8Variants = []variant{
 		{name: "weight_scale|weight_scale_inv", types: scaleTypes, shape: perTensor},
 		{name: staticScales, types: scaleTypes, when: staticActivations},
 	}},
-	{name: "FP4 experts", when: "expert_dtype fp4, modules below `experts` (DeepSeek-V4)", marks: fp8Marks, parts: []part{
+	{name: "FP4 experts", when: "expert_dtype fp4, modules below `experts` (DeepSeek-V4)", marks: fp8Marks + " scale", parts: []part{
 		{name: "weight", types: "U8 I8 F4"},
 		{name: "scale|weight_scale_inv|weight_scale", types: scaleTypes + " " + e8m0},
 	}},

@@ -17,7 +17,7 @@ var _ = addScheme(scheme{
 })
 
 var torchaoVariants = []variant{
-	{name: "torchao", when: "always", marks: "weight_qdata _weight_qdata", parts: []part{
+	{name: "torchao", when: "always", parts: []part{
 		{name: "weight_qdata|_weight_qdata"},
 		{name: "weight_scale|_weight_scale|weight_scale_and_zero|_weight_scale_and_zero"},
 		{name: "weight_zero_point|_weight_zero_point", when: ifStored},
