@@ -181,6 +181,19 @@ func (f form) badShape(shape func(part string) []int64) string {
 	return ""
 }
 
+// bound returns what the letters of the shapes stand for in one module, as far as its
+// weight tells.
+func (f *form) bound(shape func(part string) []int64) values {
+	known := f.values.clone()
+	for _, name := range f.parts[0].names() {
+		if got := shape(name); got != nil && f.parts[0].shape != "" {
+			known.fits(f.parts[0].shape, got, leading(got, f.parts[0].shape))
+			break
+		}
+	}
+	return known
+}
+
 // leading returns the axes that stand before those of a pattern: those of experts
 // that are stacked into one tensor.
 func leading(shape []int64, pattern string) []int64 {

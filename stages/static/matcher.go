@@ -17,6 +17,7 @@ type matcher struct {
 	regexes []*regexp.Regexp
 	loose   []*regexp.Regexp // what a wildcard at the end may mean besides children
 	bad     []string         // patterns that could not be understood
+	entries []string         // what was listed, as it was written
 }
 
 // matching returns a matcher of the entries: names, "re:" patterns, and names
@@ -24,6 +25,9 @@ type matcher struct {
 func matching(entries []gjson.Result) matcher {
 	m := matcher{exact: map[string]bool{}, tails: map[string]bool{}}
 	for _, e := range entries {
+		if e.Str != "" {
+			m.entries = append(m.entries, e.Str)
+		}
 		for _, name := range unfused(strings.TrimSuffix(e.Str, ".weight")) {
 			m.add(name)
 		}

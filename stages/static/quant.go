@@ -55,6 +55,9 @@ type rules struct {
 	exclude matcher
 	// include, if not nil, tells which modules are meant at all.
 	include func(module string) bool
+	// targets are the modules that the declaration names as quantised, as written; those
+	// that are classes are left out.
+	targets []string
 	// routers says that routers count as linear layers of this scheme.
 	routers bool
 }

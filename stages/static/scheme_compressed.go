@@ -93,6 +93,11 @@ func compressedRules(d checkpoint.Declaration) (rules, string) {
 	}
 	var groups []compressedGroup
 	d.Fields.Get("config_groups").ForEach(func(_, g gjson.Result) bool {
+		for _, t := range g.Get("targets").Array() {
+			if strings.ContainsAny(t.Str, ".:") { // a class has neither
+				r.targets = append(r.targets, t.Str)
+			}
+		}
 		groups = append(groups, compressedGroup{targets(g), compressedForm(cmp.Or(g.Get("format").Str, d.Fields.Get("format").Str), g)})
 		return true
 	})
