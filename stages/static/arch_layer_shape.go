@@ -13,6 +13,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/arch.layer_shape",
 	Doc: "no layer lacks a weight that its siblings have\n\nOne lost tensor of one layer is random memory in the middle of the model. Kinds of layers that " +
 		"the configuration declares (layer_types, dense first layers, every fourth one) are compared among themselves.",
+	Does:  whenTensorMissing,
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.layer_shape"},
 	Faults: []string{"one-projection-absent", "renamed-in-one-layer", "norm-absent-in-two"},

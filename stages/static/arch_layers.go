@@ -11,6 +11,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/arch.layers",
 	Doc: "the decoder's layers are exactly those that the configuration counts\n\nA configuration that said 25 layers met a checkpoint of 24: " +
 		"the last layer stayed random and no error was raised. Layers for multi-token prediction may follow the decoder's own.",
+	Does:  whenTensorMissing,
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.layers"},
 	Faults: []string{"last-layer-absent", "middle-layer-absent", "too-many"},

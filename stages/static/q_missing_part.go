@@ -11,6 +11,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/q.missing_part",
 	Doc: "every quantised module has every tensor that its scheme needs\n\nThe founding incident: an FP8 checkpoint lacked weight_scale_inv in 43 of its 61 layers. " +
 		"The server was healthy, and fast; every answer was garbage. Sentinels for absent scales differ from engine to engine and collapse when only a part is lost.",
+	Does:  whenPartMissing,
 	Since: since, Cost: pass,
 	Modes:   []string{"q.missing_part"},
 	Faults:  []string{"bnb-no-quant-state", "ct-no-weight-shape", "fp8-scales-of-one-layer", "fp8-weight-is-fp8", "gptq-no-qzeros", "mxfp4-no-scales", "nvfp4-no-input-scale"},

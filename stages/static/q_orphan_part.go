@@ -11,6 +11,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/q.orphan_part",
 	Doc: "no scale or zero point stands without its weight\n\nHalf a pair means that the other half was lost or renamed; " +
 		"loaders that are not strict drop it without a word.",
+	Does:  whenUnknownTensor,
 	Since: since, Cost: pass,
 	Modes:  []string{"q.orphan_part"},
 	Faults: []string{"fp8-scale-alone", "gptq-scales-alone"},

@@ -11,6 +11,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/q.plain_but_declared",
 	Doc: "no module that is declared quantised stores a plain weight\n\nA router, a draft block or an attention left in 16 bits and not excluded: " +
 		"engines build a quantised layer, and load nothing, NaN or a size error into it.",
+	Does:  whenPartMissing,
 	Since: since, Cost: pass,
 	Modes:   []string{"q.plain_but_declared"},
 	Faults:  []string{"ct-router-not-ignored", "fp8-attention-in-bf16", "gptq-layer-plain", "nothing-quantised"},

@@ -12,6 +12,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/q.sidecar_only",
 	Doc: "config.json declares the quantisation itself\n\nEngines read quantize_config.json and its like only when config.json already names the method: " +
 		"a checkpoint that declares itself only there is loaded as unquantised, or not at all.",
+	Does:  whenSidecarOnly,
 	Since: since, Cost: glance,
 	Modes:  []string{"q.sidecar_only"},
 	Faults: []string{"quantize-config-only"},
