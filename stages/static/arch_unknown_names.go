@@ -34,7 +34,7 @@ func archUnknownNames(_ context.Context, inv checkpoint.Inventory) (gates.Findin
 	if fam == nil {
 		return gates.NotApply("no rule for the names of %s", gates.Quote(c.TextModelType(), 40)), nil
 	}
-	known := 0
+	known, inLayers := 0, 0
 	var foreign []string
 	for _, n := range all {
 		base := weightParts.ReplaceAllString(n, "") + ".weight"
@@ -42,6 +42,9 @@ func archUnknownNames(_ context.Context, inv checkpoint.Inventory) (gates.Findin
 		case harmless.MatchString(n) || strings.HasSuffix(n, "bias"):
 		case knows(fam, d, base):
 			known++
+			if strings.Contains(n, "layers.") {
+				inLayers++
+			}
 		case isWeight(n) && strings.Contains(n, "layers.") && !isMTP(n) && !otherTower.MatchString(n):
 			foreign = append(foreign, n)
 		}
@@ -49,6 +52,8 @@ func archUnknownNames(_ context.Context, inv checkpoint.Inventory) (gates.Findin
 	switch {
 	case known == 0:
 		return with(gates.Fail("none of %s has a name of %s: %s", plural(len(all), "tensor"), c.ModelType(), some(all)), all), nil
+	case len(foreign) > 0 && inLayers == 0:
+		return with(gates.Fail("no weight of the layers has a name of %s: %s", c.ModelType(), some(foreign)), foreign), nil
 	case len(foreign) > 0:
 		return with(gates.Warn("%s that %s has no place for: %s", share(inv, foreign, "weight"), c.ModelType(), some(foreign)), foreign), nil
 	}

@@ -2,6 +2,7 @@ package static
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -221,6 +222,15 @@ func (v values) clone() values {
 		out[k] = n
 	}
 	return out
+}
+
+// String returns the values in a line, such as "bits 4, g 128".
+func (v values) String() string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(v)) {
+		out = append(out, fmt.Sprintf("%s %d", k, v[k]))
+	}
+	return strings.Join(out, ", ")
 }
 
 // fits reports whether a shape is one of the pattern's alternatives, and binds the

@@ -98,7 +98,7 @@ func (j *judgement) stored(m checkpoint.Module) string {
 	case quantised && f.weightOf(m) == "":
 		return ""
 	case quantised:
-		return fmt.Sprint(f.parts[0].name, " in ", f.values)
+		return strings.TrimSpace(f.weight + " " + f.values.String())
 	case m.Has("weight"):
 		return "plain"
 	}
