@@ -45,6 +45,8 @@ func archUnknownNames(_ context.Context, inv checkpoint.Inventory) (gates.Findin
 			if strings.Contains(n, "layers.") {
 				inLayers++
 			}
+		case knows(fam, d, base[:max(strings.LastIndexByte(strings.TrimSuffix(base, ".weight"), '.'), 0)]+".weight"):
+			// a part below a known layer, as some quantisers store them
 		case isWeight(n) && strings.Contains(n, "layers.") && !isMTP(n) && !otherTower.MatchString(n):
 			foreign = append(foreign, n)
 		}
@@ -66,8 +68,12 @@ func knows(f *family, d dims, name string) bool {
 	if _, ok := f.shape(d, name); ok {
 		return true
 	}
-	_, ok := f.shape(d, "model."+name)
-	return ok
+	if _, ok := f.shape(d, "model."+name); ok {
+		return true
+	}
+	rest, nested := strings.CutPrefix(name, "model.language_model.") // as newer versions save models that see
+	_, ok := f.shape(d, "model."+rest)
+	return nested && d.vision.IsObject() && ok
 }
 
 // otherTower matches the parts that see or hear, which a family's rule may not cover.

@@ -101,6 +101,8 @@ type judgement struct {
 	unsure  []string            // of a form that is not covered
 	why     string              // the first reason for the unsure ones
 	at      map[string]bool     // the names of all modules, made when needed
+	// linearRouters says that routers are linear layers in this architecture.
+	linearRouters bool
 }
 
 // A lack is a module and what it has not got.
@@ -115,7 +117,7 @@ func judgeQuant(inv checkpoint.Inventory) (j judgement, f gates.Finding, ok bool
 	if len(decls) == 0 {
 		return j, gates.NotApply("nothing declares a quantisation"), false
 	}
-	j.decl = decls[0]
+	j.decl, j.linearRouters = decls[0], linearRouterTypes[inv.Config().TextModelType()]
 	method := gates.Quote(j.decl.Method, 60)
 	if _, f, ok := tensorNames(inv); !ok {
 		return j, f, false
@@ -293,8 +295,18 @@ func (j *judgement) meant(s *checkpoint.Stack, name string) bool {
 		return false
 	}
 	last := lastWord(name)
-	return linearNames[last] || j.rules.routers && (last == "gate" || last == "router")
+	if last == "out_proj" { // of an attention; what a state-space mixer has is left plain by many
+		parent := lastWord(strings.TrimSuffix(name, ".out_proj"))
+		return parent == "self_attn" || parent == "attn" || parent == "attention"
+	}
+	return linearNames[last] || j.rules.routers && j.linearRouters && (last == "gate" || last == "router")
 }
+
+// linearRouterTypes are the model types whose router is an ordinary linear layer, so
+// that targets mean it unless it is excluded. Others, such as DeepSeek's, have a
+// router of a class of its own.
+var linearRouterTypes = setOf(`mixtral qwen2_moe qwen3_moe qwen3_next qwen3_vl_moe qwen3_vl_moe_text qwen3_5_moe qwen3_5_moe_text
+	qwen3_omni_moe olmoe phimoe jamba granitemoe`)
 
 // linearNames are the last parts of the names of linear layers that every
 // quantiser takes on. Routers, indexers, low-rank helpers and heads are not here:

@@ -10,7 +10,7 @@ var _ = addScheme(scheme{
 	rules: func(d checkpoint.Declaration) (rules, string) {
 		return rules{form: exl2Variants[0].form(d.Fields, nil), exclude: excluded(d, "modules_to_not_convert")}, ""
 	},
-	marks: []string{"q_weight", "q_scale_max"},
+	marks: []string{"q_scale_max"},
 })
 
 var exl2Variants = []variant{

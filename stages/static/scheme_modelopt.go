@@ -53,7 +53,7 @@ var modeloptVariants = []variant{
 		{name: "weight", types: "F8_E4M3", shape: "[N, K]"},
 		{name: "weight_scale", types: scaleTypes, shape: "[N]"},
 	}},
-	{name: "FP8_PB_WO", marks: modeloptMarks, parts: []part{
+	{name: "FP8_PB_WO", when: "quant_algo FP8_PB_WO or FP8_BLOCK_SCALES", marks: modeloptMarks, parts: []part{
 		{name: "weight", types: "F8_E4M3", shape: "[N, K]"},
 		{name: "weight_scale|weight_scale_inv", types: scaleTypes, shape: "[N/128, K/128]"},
 	}},
@@ -119,22 +119,45 @@ func modeloptRules(d checkpoint.Declaration) (rules, string) {
 // than the list's, and which algorithm it has is not known.
 func modeloptMixed(d checkpoint.Declaration, r rules, layers gjson.Result) rules {
 	own := map[string]form{}
+	type override struct {
+		at   matcher
+		form form
+	}
+	var patterns []override
 	layers.ForEach(func(k, v gjson.Result) bool {
-		own[k.Str] = modeloptForm(v.Get("quant_algo").Str, d.Fields)
+		f := modeloptForm(v.Get("quant_algo").Str, d.Fields)
+		if strings.ContainsAny(k.Str, "*?[") {
+			patterns = append(patterns, override{matching([]gjson.Result{k}), f})
+		} else {
+			own[k.Str] = f
+		}
 		return true
 	})
-	find := named(own)
+	exact := named(own)
+	find := func(module string) *form {
+		for name := module; name != "" && exact != nil; name = name[:max(strings.LastIndexByte(name, '.'), 0)] {
+			if f := exact(name); f != nil {
+				return f
+			}
+		}
+		for i := range patterns {
+			if patterns[i].at.loosely(module) {
+				return &patterns[i].form
+			}
+		}
+		return nil
+	}
 	unlisted := notCovered("quantized_layers does not name the layer as it is stored")
 	unlisted.marks = strings.Fields(modeloptMarks)
 	r.form = unlisted
 	r.formOf = find
-	r.include = func(module string) bool { return find != nil && find(module) != nil }
+	r.include = func(module string) bool { return find(module) != nil }
 	return r
 }
 
 func modeloptForm(algo string, fields gjson.Result) form {
 	for _, v := range modeloptVariants {
-		if v.name == algo {
+		if v.name == algo || v.name == "FP8_PB_WO" && algo == "FP8_BLOCK_SCALES" {
 			return v.form(fields, nil)
 		}
 	}

@@ -24,14 +24,14 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		if !c.Readable() || !g.Readable() {
 			return gates.NotApply("there are not two files to compare"), nil
 		}
-		ends := slices.Concat(c.IDs("eos_token_id"), c.IDs("text_config.eos_token_id"))
+		ends := c.IDs("eos_token_id") // a nested part often keeps its class's default
 		stops := g.IDs("eos_token_id")
 		if len(ends) > 0 && len(stops) > 0 && !slices.ContainsFunc(ends, func(id int64) bool { return slices.Contains(stops, id) }) {
 			return gates.Warn("config.json ends with %v, generation_config.json with %v: none in common", ends, stops), nil
 		}
 		compared, note := len(ends)*len(stops), ""
 		for _, key := range []string{"pad_token_id", "bos_token_id"} {
-			x, y := c.Value(key), g.Get(key)
+			x, y := c.Get(key), g.Get(key)
 			if x.Type != gjson.Number || y.Type != gjson.Number {
 				continue // one that leaves it out agrees
 			}
