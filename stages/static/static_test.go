@@ -75,7 +75,7 @@ func shard(t *testing.T, header []byte) []byte {
 	header = []byte(strings.TrimSpace(string(header)))
 	end := 0
 	for _, m := range offsets.FindAllSubmatch(header, -1) {
-		if n, err := strconv.Atoi(string(m[2])); err == nil && n < 1<<20 {
+		if n, err := strconv.Atoi(string(m[2])); err == nil && n < 1<<21 {
 			end = max(end, n)
 		}
 	}
