@@ -3,6 +3,7 @@ package static
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"infbench/gates"
@@ -108,23 +109,29 @@ func (s *storedSet) match(entry string) bool {
 	m := matcher{exact: map[string]bool{}, tails: map[string]bool{}}
 	m.add(name)
 	if len(m.regexes) == 0 && len(m.bad) == 0 {
-		return s.exact[name] || s.exact[unwrap(name)] || s.exact[numbered.ReplaceAllString(unwrap(name), ".experts.")]
-	}
-	s.budget -= len(s.names)
-	if s.budget < 0 {
-		return true
-	}
-	for _, n := range s.names {
-		if m.matches(n) || anyMatch(m.loose, n) {
+		if s.exact[name] || s.exact[unwrap(name)] || s.exact[numbered.ReplaceAllString(unwrap(name), ".experts.")] {
 			return true
 		}
+		if _, layer := checkpoint.Generalise(name); layer >= 0 {
+			return false
+		}
+		return s.scan(func(n string) bool { return strings.Contains("."+n+".", "."+name+".") }) // "mlp.gate" in every layer
 	}
-	return len(m.bad) > 0
+	return s.scan(func(n string) bool { return m.matches(n) || anyMatch(m.loose, n) }) || len(m.bad) > 0
+}
+
+// scan reports whether any name is meant; once the budget is used up it says yes to
+// everything.
+func (s *storedSet) scan(meant func(name string) bool) bool {
+	if s.budget -= len(s.names); s.budget < 0 {
+		return true
+	}
+	return slices.ContainsFunc(s.names, meant)
 }
 
 // besideText are words of parts that a checkpoint may leave out and its declaration
 // still lists: towers of other senses, a tied head, drafts, modules without weights.
-var besideText = regexp.MustCompile(`lm_head|vis|audio|image|speech|tower|encoder|projector|connector|aligner|merger|resampler|talker|wav|mtp|nextn|eh_proj|embed|rotary|norm|act_fn|dropout`)
+var besideText = regexp.MustCompile(`lm_head|vis|audio|image|speech|tower|encoder|projector|connector|aligner|merger|resampler|talker|wav|mtp|nextn|eh_proj|embed|rotary|norm|act_fn|dropout|bias`)
 
 // optional reports whether the absence of what an entry names is usual.
 func (s *storedSet) optional(entry string) bool {

@@ -48,33 +48,41 @@ func autoRoundRules(d checkpoint.Declaration) (rules, string) {
 	if r.form = autoRoundForm(packing, d.Fields, d.Fields); r.form.unsure != "" {
 		return r, r.form.unsure
 	}
+	r.formOf = perLayer(d.Fields.Get("extra_config"), &r.exclude, func(own gjson.Result) form { return autoRoundForm(packing, own, d.Fields) })
+	return r, ""
+}
+
+// perLayer returns the forms of layers that have an entry of their own, by name or
+// by pattern; one of 16 bits or more is plain, and goes to the exclusions. GPTQ and
+// AWQ files that AutoRound wrote have such entries too.
+func perLayer(entries gjson.Result, exclude *matcher, formOf func(own gjson.Result) form) func(string) *form {
 	own := map[string]form{}
 	type override struct {
 		pattern *regexp.Regexp
 		form    form
 	}
 	var patterns []override
-	d.Fields.Get("extra_config").ForEach(func(k, v gjson.Result) bool {
+	entries.ForEach(func(k, v gjson.Result) bool {
 		re, err := regexp.Compile("^(?:" + k.Str + ")$")
 		isPattern := strings.ContainsAny(k.Str, "*+?[(|^$\\")
 		switch plain := v.Get("bits").Int() >= 16; {
 		case isPattern && err != nil:
-			r.exclude.bad = append(r.exclude.bad, k.Str)
+			exclude.bad = append(exclude.bad, k.Str)
 		case isPattern && plain:
-			r.exclude.addRegex(k.Str, k.Str)
+			exclude.addRegex(k.Str, k.Str)
 		case isPattern:
-			patterns = append(patterns, override{re, autoRoundForm(packing, v, d.Fields)})
+			patterns = append(patterns, override{re, formOf(v)})
 		case plain:
-			r.exclude.add(k.Str)
+			exclude.add(k.Str)
 		default:
-			own[k.Str] = autoRoundForm(packing, v, d.Fields)
+			own[k.Str] = formOf(v)
 		}
 		return true
 	})
-	find := named(own)
-	r.formOf = func(module string) *form {
-		if find != nil {
-			if f := find(module); f != nil {
+	exact := named(own)
+	return func(module string) *form {
+		if exact != nil {
+			if f := exact(module); f != nil {
 				return f
 			}
 		}
@@ -85,7 +93,6 @@ func autoRoundRules(d checkpoint.Declaration) (rules, string) {
 		}
 		return nil
 	}
-	return r, ""
 }
 
 func autoRoundForm(packing string, own, whole gjson.Result) form {

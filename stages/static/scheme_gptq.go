@@ -49,7 +49,16 @@ func gptqRules(d checkpoint.Declaration) (rules, string) {
 		return r, ""
 	}
 	r.form = gptqForm(d.Fields, d.Fields)
-	r.formOf = gptqDynamic(d.Fields, &r.exclude)
+	layer := perLayer(d.Fields.Get("extra_config"), &r.exclude, func(own gjson.Result) form { return gptqForm(own, d.Fields) })
+	dynamic := gptqDynamic(d.Fields, &r.exclude)
+	r.formOf = func(module string) *form {
+		if dynamic != nil {
+			if f := dynamic(module); f != nil {
+				return f
+			}
+		}
+		return layer(module)
+	}
 	return r, ""
 }
 

@@ -31,7 +31,7 @@ var _ = addScheme(scheme{
 
 var quantoVariants = []variant{
 	{name: "quanto", when: "always", marks: "weight._data weight._scale weight._shift", parts: []part{
-		{name: "weight._data", types: "I8 U8 I32 F8_E4M3 F8_E5M2"},
+		{name: "weight._data|weight._data._data", types: "I8 U8 I32 F8_E4M3 F8_E5M2"},
 		{name: "weight._scale", types: scaleTypes},
 		{name: "weight._shift", when: ifStored},
 		{name: "input_scale", when: ifStored},
