@@ -86,9 +86,11 @@ func (v variant) with(name, types, shape string) variant {
 // A form is what one variant demands of one module under one declaration.
 type form struct {
 	parts  []part
-	weight string     // the part that holds the quantised weight
-	needs  [][]string // the further parts; any one of the names in a group will do
-	marks  []string   // the parts that only quantised modules have
+	names  [][]string          // of the parts, split once
+	types  map[string][]string // the dtypes of those parts that have any
+	weight string              // the part that holds the quantised weight
+	needs  [][]string          // the further parts; any one of the names in a group will do
+	marks  []string            // the parts that only quantised modules have
 	values values
 	// plainAllowed says that a module without parts of the scheme is plain by
 	// definition, so that plain modules cannot be a defect.
@@ -102,8 +104,14 @@ type form struct {
 // form returns what the variant demands under the fields of a declaration; values
 // are the letters of its shapes that the declaration states.
 func (v variant) form(fields gjson.Result, known values) form {
-	f := form{parts: v.parts, weight: v.parts[0].names()[0], values: known, marks: strings.Fields(v.marks)}
+	f := form{parts: v.parts, weight: v.parts[0].names()[0], values: known, marks: strings.Fields(v.marks), types: map[string][]string{}}
 	for i, p := range v.parts {
+		f.names = append(f.names, p.names())
+		if p.types != "" {
+			for _, n := range p.names() {
+				f.types[n] = strings.Fields(p.types)
+			}
+		}
 		if i > 0 && p.when.required(fields) {
 			f.needs = append(f.needs, p.names())
 		}
@@ -117,7 +125,7 @@ func (v variant) form(fields gjson.Result, known values) form {
 // weightOf returns the part of a module that is the quantised weight, "" when it
 // has none.
 func (f *form) weightOf(m checkpoint.Module) string {
-	for _, n := range f.parts[0].names() {
+	for _, n := range f.names[0] {
 		if m.Has(n) {
 			return n
 		}
@@ -134,25 +142,21 @@ func (f *form) packs(inv checkpoint.Inventory, m checkpoint.Module) bool {
 
 // notCovered is the form of modules that cannot be judged.
 func notCovered(format string, a ...any) form {
-	return form{unsure: fmt.Sprintf(format, a...), parts: []part{{name: "weight"}}}
+	return form{unsure: fmt.Sprintf(format, a...), parts: []part{{name: "weight"}}, names: [][]string{{"weight"}}}
 }
 
 // badType returns what is wrong with the dtype of a part, "" when nothing is.
-func (f form) badType(name string, t checkpoint.DType) string {
-	for _, p := range f.parts {
-		if p.types == "" || !slices.Contains(p.names(), name) {
-			continue
-		}
-		if allowed := strings.Fields(p.types); !slices.Contains(allowed, string(t)) {
-			return fmt.Sprintf("%s is %s, want %v", name, t, allowed)
-		}
+func (f *form) badType(name string, t checkpoint.DType) string {
+	allowed, ruled := f.types[name]
+	if ruled && !slices.Contains(allowed, string(t)) {
+		return fmt.Sprintf("%s is %s, want %v", name, t, allowed)
 	}
 	return ""
 }
 
 // badShape returns what is wrong with the shapes of a module, "" when nothing is; a
 // part that is not there has a nil shape.
-func (f form) badShape(shape func(part string) []int64) string {
+func (f *form) badShape(shape func(part string) []int64) string {
 	if f.mixedUp != nil {
 		if what := f.mixedUp(shape); what != "" {
 			return what
@@ -164,7 +168,7 @@ func (f form) badShape(shape func(part string) []int64) string {
 		if p.shape == "" {
 			continue
 		}
-		for _, name := range p.names() {
+		for _, name := range f.names[i] {
 			got := shape(name)
 			if got == nil {
 				continue
@@ -186,7 +190,7 @@ func (f form) badShape(shape func(part string) []int64) string {
 // weight tells.
 func (f *form) bound(shape func(part string) []int64) values {
 	known := f.values.clone()
-	for _, name := range f.parts[0].names() {
+	for _, name := range f.names[0] {
 		if got := shape(name); got != nil && f.parts[0].shape != "" {
 			known.fits(f.parts[0].shape, got, leading(got, f.parts[0].shape))
 			break

@@ -43,11 +43,14 @@ func qFusedSplit(_ context.Context, inv checkpoint.Inventory) (gates.Finding, er
 		if !strings.HasPrefix(m.Name, s.Prefix+".") || j.unsureAbout(m.Name) {
 			continue
 		}
+		whole := fusedInto[last]
+		if whole == "" && fused[last] == nil {
+			continue
+		}
 		how := j.stored(m)
-		if splits && fused[last] != nil && how != "plain" && !strings.Contains(m.Name, ".experts") {
+		if splits && fused[last] != nil && how != "plain" && how != "" && !strings.Contains(m.Name, ".experts") {
 			fusedOnDisk = append(fusedOnDisk, m.Name)
 		}
-		whole := fusedInto[last]
 		if whole == "" || how == "" {
 			continue
 		}
@@ -97,8 +100,10 @@ func (j *judgement) stored(m checkpoint.Module) string {
 	switch quantised := slices.ContainsFunc(f.marks, m.Has); {
 	case quantised && f.weightOf(m) == "":
 		return ""
+	case quantised && len(f.values) == 0:
+		return f.weight
 	case quantised:
-		return strings.TrimSpace(f.weight + " " + f.values.String())
+		return f.weight + " " + f.values.String()
 	case m.Has("weight"):
 		return "plain"
 	}
