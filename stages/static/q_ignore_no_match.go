@@ -108,14 +108,19 @@ func (s *storedSet) match(entry string) bool {
 	name := strings.TrimSuffix(strings.Trim(entry, "."), ".weight")
 	m := matcher{exact: map[string]bool{}, tails: map[string]bool{}}
 	m.add(name)
-	if len(m.regexes) == 0 && len(m.bad) == 0 {
+	for name := range m.exact {
 		if s.exact[name] || s.exact[unwrap(name)] || s.exact[numbered.ReplaceAllString(unwrap(name), ".experts.")] {
 			return true
 		}
-		if _, layer := checkpoint.Generalise(name); layer >= 0 {
+		if _, layer := checkpoint.Generalise(name); layer < 0 && s.scan(func(n string) bool { return strings.Contains("."+n+".", "."+name+".") }) {
+			return true // "mlp.gate" in every layer
+		}
+		if len(m.starts) == 0 {
 			return false
 		}
-		return s.scan(func(n string) bool { return strings.Contains("."+n+".", "."+name+".") }) // "mlp.gate" in every layer
+	}
+	if len(m.starts) > 0 {
+		return s.scan(func(n string) bool { return strings.HasPrefix(n, m.starts[0]) })
 	}
 	return s.scan(func(n string) bool { return m.matches(n) || anyMatch(m.loose, n) }) || len(m.bad) > 0
 }

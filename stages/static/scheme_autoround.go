@@ -66,7 +66,7 @@ func perLayer(entries gjson.Result, exclude *matcher, formOf func(own gjson.Resu
 		re, err := regexp.Compile("^(?:" + k.Str + ")$")
 		isPattern := strings.ContainsAny(k.Str, "*+?[(|^$\\")
 		switch plain := v.Get("bits").Int() >= 16; {
-		case isPattern && err != nil:
+		case isPattern && (err != nil || len(patterns) >= maxPatterns):
 			exclude.bad = append(exclude.bad, k.Str)
 		case isPattern && plain:
 			exclude.addRegex(k.Str, k.Str)

@@ -101,6 +101,9 @@ func compressedRules(d checkpoint.Declaration) (rules, string) {
 		groups = append(groups, compressedGroup{targets(g), compressedForm(cmp.Or(g.Get("format").Str, d.Fields.Get("format").Str), g)})
 		return true
 	})
+	if len(groups) > maxPatterns {
+		return r, "there are too many groups"
+	}
 	if len(groups) == 0 {
 		groups = []compressedGroup{{form: compressedForm(d.Fields.Get("format").Str, gjson.Result{})}}
 	}

@@ -113,7 +113,7 @@ func gptqDynamic(fields gjson.Result, exclude *matcher) func(string) *form {
 			return true
 		}
 		re, err := regexp.Compile("^(?:" + strings.TrimPrefix(k.Str, "+:") + ")")
-		if err != nil {
+		if err != nil || len(list) >= maxPatterns {
 			exclude.bad = append(exclude.bad, k.Str)
 			return true
 		}

@@ -126,9 +126,12 @@ func modeloptMixed(d checkpoint.Declaration, r rules, layers gjson.Result) rules
 	var patterns []override
 	layers.ForEach(func(k, v gjson.Result) bool {
 		f := modeloptForm(v.Get("quant_algo").Str, d.Fields)
-		if strings.ContainsAny(k.Str, "*?[") {
+		switch isPattern := strings.ContainsAny(k.Str, "*?["); {
+		case isPattern && len(patterns) >= maxPatterns:
+			r.exclude.bad = append(r.exclude.bad, k.Str)
+		case isPattern:
 			patterns = append(patterns, override{matching([]gjson.Result{k}), f})
-		} else {
+		default:
 			own[k.Str] = f
 		}
 		return true

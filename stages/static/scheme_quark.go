@@ -68,6 +68,10 @@ func quarkRules(d checkpoint.Declaration) (rules, string) {
 	d.Fields.Get("layer_quant_config").ForEach(func(k, v gjson.Result) bool {
 		m := matching([]gjson.Result{k})
 		r.exclude.bad = append(r.exclude.bad, m.bad...)
+		if len(list) >= maxPatterns {
+			r.exclude.bad = append(r.exclude.bad, k.Str)
+			return false
+		}
 		list = append(list, override{m, quarkForm(v)})
 		return true
 	})
