@@ -156,10 +156,19 @@ func (j *judgement) modules(inv checkpoint.Inventory) {
 			}
 		case marked:
 			j.marked(inv, f, m)
+		case stackedScales(m) && !j.rules.exclude.loosely(m.Name):
+			j.unsure = append(j.unsure, m.Name)
+			j.why = cmp.Or(j.why, "how experts are stacked under this scheme is not covered")
 		case j.plainModule(inv, f, s, m):
 			j.plain = append(j.plain, m.Name)
 		}
 	}
+}
+
+// stackedScales reports whether a module holds all experts of a layer, with scales
+// whose names are glued to those of the projections.
+func stackedScales(m checkpoint.Module) bool {
+	return lastWord(m.Name) == "experts" && slices.ContainsFunc(m.Parts, func(p string) bool { return strings.Contains(p, "proj_") && strings.Contains(p, "scale") })
 }
 
 // unlisted takes the tensors that the declaration lists and that are not stored
