@@ -17,7 +17,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.layer_shape"},
 	Faults: []string{"one-projection-absent", "renamed-in-one-layer", "norm-absent-in-two"},
-	Causes: []string{"a shard or its entries were lost", "a repack or merge dropped or renamed tensors", "engines leave an absent weight as memory was"},
+	Causes: []string{"a shard or its entries were lost", "a repack or merge dropped or renamed tensors"},
 	Next:   []string{"compare the index with the base model's", again},
 	Run:    archLayerShape,
 })

@@ -8,8 +8,9 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/arch.unknown",
-	Doc:   "the architecture is one whose checkpoints are known\n\nFor a family without a rule of its own only layers can be compared with each other: a tensor that all of them lack is not missed. That is recorded, so that nobody takes silence for completeness.",
+	ID: "static/arch.unknown",
+	Doc: "the architecture is one whose checkpoints are known\n\nFor a family without a rule of its own only layers can be compared with each " +
+		"other: a tensor that all of them lack is not missed. That is recorded, so that nobody takes silence for completeness.",
 	Since: since, Cost: glance,
 	Modes:  []string{"arch.unknown"},
 	Faults: []string{"nothing-tells"},

@@ -10,8 +10,9 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/arch.unknown_names",
-	Doc:   "the weights have the names of their family\n\nA save renamed the tensors: 524 of 1,609, 97 % of the bytes, were dropped by a loader that is not strict, and the model spoke garbage (SGLang 38616). Only families with a rule of their own are judged.",
+	ID: "static/arch.unknown_names",
+	Doc: "the weights have the names of their family\n\nA save renamed the tensors: 524 of 1,609, 97 % of the bytes, were dropped by a loader that " +
+		"is not strict, and the model spoke garbage (SGLang 38616). Only families with a rule of their own are judged.",
 	Does:  whenUnknownTensor,
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.unknown_names"},

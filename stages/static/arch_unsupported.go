@@ -9,8 +9,9 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/arch.unsupported",
-	Doc:   "the model is a causal language model\n\nEncoder-decoders, embedders, rerankers and reward models answer no chat, and the rules for layers and heads are not about them. That is recorded; it is a reservation when the question is about serving chat.",
+	ID: "static/arch.unsupported",
+	Doc: "the model is a causal language model\n\nEncoder-decoders, embedders, rerankers and reward models answer no chat, and the rules for layers " +
+		"and heads are not about them. That is recorded; it is a reservation when the question is about serving chat.",
 	Since: since, Cost: glance,
 	Modes:  []string{"arch.unsupported"},
 	Faults: []string{"chat-wanted"},

@@ -9,8 +9,9 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/cfg.dtype_stored",
-	Doc:   "the weights are stored in the width that the configuration declares\n\nWeights of 32 bits under a configuration that says bfloat16 take twice the disk and the time to load, and an engine that keeps them as they are takes twice the memory.",
+	ID: "static/cfg.dtype_stored",
+	Doc: "the weights are stored in the width that the configuration declares\n\nWeights of 32 bits under a configuration that says bfloat16 take " +
+		"twice the disk and the time to load, and an engine that keeps them as they are takes twice the memory.",
 	Since: since, Cost: deep,
 	Modes:  []string{"cfg.dtype_stored"},
 	Faults: []string{"float32-under-bfloat16", "half-under-float32"},

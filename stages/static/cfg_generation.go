@@ -11,8 +11,9 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/cfg.generation",
-	Doc:   "generation_config.json, where there is one, can be read\n\nEngines take their defaults for sampling from it, often without a word: a temperature in it becomes the server's, and one that cannot be read is skipped, with its stops. Absent it is only recorded.",
+	ID: "static/cfg.generation",
+	Doc: "generation_config.json, where there is one, can be read\n\nEngines take their defaults for sampling from it, often without a word: a " +
+		"temperature in it becomes the server's, and one that cannot be read is skipped, with its stops. Absent it is only recorded.",
 	Since: since, Cost: glance,
 	Modes:  []string{"cfg.generation"},
 	Faults: []string{"broken", "pointer"},

@@ -9,8 +9,9 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/ctx.rope",
-	Doc:   "the stated context is one that the position scaling reaches\n\nWith YaRN the context is factor times the original length. A larger one in config.json is a promise that the positions do not keep: far tokens get angles that the model never saw.",
+	ID: "static/ctx.rope",
+	Doc: "the stated context is one that the position scaling reaches\n\nWith YaRN the context is factor times the original length. A larger one in " +
+		"config.json is a promise that the positions do not keep: far tokens get angles that the model never saw.",
 	Since: since, Cost: glance,
 	Modes:  []string{"ctx.rope"},
 	Faults: []string{"no-type", "shorter-than-stated", "types-differ"},

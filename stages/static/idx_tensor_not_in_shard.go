@@ -18,7 +18,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Faults: []string{"other-shard", "scale-not-stored"},
 	Causes: []string{
 		"shards and index come from different exports",
-		"a repack that wrote the index before it dropped tensors: vLLM and SGLang choose files by the index, load what is stored, and leave the rest as memory was",
+		"a repack that wrote the index before it dropped tensors",
 	},
 	Next: []string{"download the index and the named shards again from one revision", again},
 	Run:  tensorNotInShard,

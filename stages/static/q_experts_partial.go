@@ -10,8 +10,9 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/q.experts_partial",
-	Doc:   "a scale that some experts of a layer have, all of them have\n\nExperts that calibration never routed to got no activation scale: one over nothing, so NaN and empty answers, on those prompts only that reach them (vLLM 45212).",
+	ID: "static/q.experts_partial",
+	Doc: "a scale that some experts of a layer have, all of them have\n\nExperts that calibration never routed to got no activation scale: one over " +
+		"nothing, so NaN and empty answers, on those prompts only that reach them (vLLM 45212).",
 	Does:  whenPartMissing,
 	Since: since, Cost: pass,
 	Modes:  []string{"q.experts_partial"},

@@ -11,8 +11,9 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/q.fused_split",
-	Doc:   "projections that engines fuse are quantised alike\n\nEngines read q, k and v, and gate and up, as one layer. If only some parts are quantised, or in different schemes, the slots of the others stay as memory was, or loading stops with a KeyError (vLLM 11790, 39764).",
+	ID: "static/q.fused_split",
+	Doc: "projections that engines fuse are quantised alike\n\nEngines read q, k and v, and gate and up, as one layer. If only some parts are " +
+		"quantised, or in different schemes, the slots of the others stay as memory was, or loading stops with a KeyError (vLLM 11790, 39764).",
 	Does:  whenPartMissing,
 	Since: since, Cost: pass,
 	Modes:   []string{"q.fused_split"},

@@ -10,8 +10,9 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/q.group",
-	Doc:   "widths are whole multiples of the group and of the packed word\n\nA row that ends inside a group fits no kernel: engines stop after loading has begun, or when the layer is split over devices (vLLM 1258, 13640).",
+	ID: "static/q.group",
+	Doc: "widths are whole multiples of the group and of the packed word\n\nA row that ends inside a group fits no kernel: engines stop after " +
+		"loading has begun, or when the layer is split over devices (vLLM 1258, 13640).",
 	Since: since, Cost: deep,
 	Modes:  []string{"q.group"},
 	Faults: []string{"awq-odd-width", "gptq-odd-width"},

@@ -11,8 +11,9 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/q.ignore_no_match",
-	Doc:   "every exclusion and target names something that is stored\n\nA prefix was renamed and the list was not: the engine looks for modules that are not there and quantises those that should stay plain (vLLM 54547).",
+	ID: "static/q.ignore_no_match",
+	Doc: "every exclusion and target names something that is stored\n\nA prefix was renamed and the list was not: the engine looks for modules that " +
+		"are not there and quantises those that should stay plain (vLLM 54547).",
 	Since: since, Cost: pass,
 	Modes:  []string{"q.ignore_no_match"},
 	Faults: []string{"full-name", "renamed-prefix-pattern", "target-without-match"},

@@ -10,8 +10,9 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/q.kv_scales",
-	Doc:   "a declared scheme of the key-value cache has its scales\n\nAbsent scales mean 1.0 and one warning in a log: fine for many models, several points of accuracy for others (a 70B went from perplexity 2.73 to 2.89).",
+	ID: "static/q.kv_scales",
+	Doc: "a declared scheme of the key-value cache has its scales\n\nAbsent scales mean 1.0 and one warning in a log: fine for many models, several " +
+		"points of accuracy for others (a 70B went from perplexity 2.73 to 2.89).",
 	Does:  whenCacheUnscaled,
 	Since: since, Cost: pass,
 	Modes:  []string{"q.kv_scales"},

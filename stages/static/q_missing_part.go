@@ -17,8 +17,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Faults:  []string{"bnb-no-quant-state", "ct-no-weight-shape", "fp8-scales-of-one-layer", "fp8-weight-is-fp8", "gptq-no-qzeros", "mxfp4-no-scales", "nvfp4-no-input-scale"},
 	Engines: []string{"vllm", "sglang", "transformers", "mlx"},
 	Causes: []string{
-		"the export, repack or upload dropped tensors: vLLM checks that every parameter was loaded only in unquantised models, SGLang not at all; both leave the scale as memory was",
-		"transformers initialises it anew and prints a warning",
+		"the export, repack or upload dropped tensors",
 		"calibration never reached these modules, so no activation scale was written",
 	},
 	Next: []string{"download the index and these shards again, or export again", again},

@@ -12,8 +12,10 @@ import (
 )
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
-	ID:    "static/tok.special_disagree",
-	Doc:   "config.json and generation_config.json name the same special tokens\n\nFiles of two exports in one folder: batches are padded with one token and masked by another, or an engine stops on one file's end token while the model writes the other's. The tokenizer's own end token is asked about by static/tok.eos_mismatch.",
+	ID: "static/tok.special_disagree",
+	Doc: "config.json and generation_config.json name the same special tokens\n\nFiles of two exports in one folder: batches are padded with one " +
+		"token and masked by another, or an engine stops on one file's end token while the model writes the other's. The tokenizer's own end token " +
+		"is asked about by static/tok.eos_mismatch.",
 	Since: since, Cost: glance,
 	Modes:  []string{"tok.special_disagree"},
 	Faults: []string{"pad-differs", "end-differs"},
