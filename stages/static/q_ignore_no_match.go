@@ -137,7 +137,8 @@ func (s *storedSet) scan(meant func(name string) bool) bool {
 
 // besideText are words of parts that a checkpoint may leave out and its declaration
 // still lists: towers of other senses, a tied head, drafts, modules without weights.
-var besideText = regexp.MustCompile(`lm_head|vis|audio|image|speech|tower|encoder|projector|connector|aligner|merger|resampler|talker|wav|mtp|nextn|eh_proj|embed|rotary|norm|act_fn|dropout|bias`)
+var besideText = regexp.MustCompile(`lm_head|vis|audio|image|speech|tower|encoder|projector|connector|aligner|merger|resampler|talker|wav|` +
+	`mtp|nextn|eh_proj|embed|rotary|norm|act_fn|dropout|bias`)
 
 // optional reports whether the absence of what an entry names is usual.
 func (s *storedSet) optional(entry string) bool {

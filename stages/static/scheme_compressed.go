@@ -48,7 +48,10 @@ var compressedVariants = []variant{
 	}},
 	{name: "int-quantized", marks: "weight_scale weight_zero_point input_scale weight_g_idx", parts: compressedPlain("I8")},
 	{name: "float-quantized", marks: "weight_scale weight_zero_point input_scale weight_g_idx", parts: compressedPlain("F8_E4M3")},
-	{name: "naive-quantized", when: "as int-quantized or float-quantized, by weights.type", marks: "weight_scale weight_zero_point input_scale weight_g_idx", parts: compressedPlain("I8 F8_E4M3")},
+	{
+		name: "naive-quantized", when: "as int-quantized or float-quantized, by weights.type", marks: "weight_scale weight_zero_point input_scale weight_g_idx",
+		parts: compressedPlain("I8 F8_E4M3"),
+	},
 	{name: "nvfp4-pack-quantized", marks: "weight_packed weight_scale weight_global_scale input_global_scale", parts: []part{
 		{name: "weight_packed", types: "U8", shape: "[N, K/2]"},
 		{name: "weight_scale", types: "F8_E4M3", shape: "[N, K/16]"},

@@ -41,12 +41,15 @@ var fp8Variants = []variant{
 		{name: "weight", types: "U8 I8 F4"},
 		{name: "scale|weight_scale_inv|weight_scale", types: scaleTypes + " " + e8m0},
 	}},
-	{name: "stacked experts", when: "modules called `experts` that hold all experts in one tensor for each projection", marks: "gate_up_proj_scale_inv down_proj_scale_inv", parts: []part{
-		{name: "gate_up_proj", types: fp8Types},
-		{name: "gate_up_proj_scale_inv|gate_up_proj_scale", types: scaleTypes + " " + e8m0},
-		{name: "down_proj", types: fp8Types},
-		{name: "down_proj_scale_inv|down_proj_scale", types: scaleTypes + " " + e8m0},
-	}},
+	{
+		name: "stacked experts", when: "modules called `experts` that hold all experts in one tensor for each projection", marks: "gate_up_proj_scale_inv down_proj_scale_inv",
+		parts: []part{
+			{name: "gate_up_proj", types: fp8Types},
+			{name: "gate_up_proj_scale_inv|gate_up_proj_scale", types: scaleTypes + " " + e8m0},
+			{name: "down_proj", types: fp8Types},
+			{name: "down_proj_scale_inv|down_proj_scale", types: scaleTypes + " " + e8m0},
+		},
+	},
 }
 
 func fp8Rules(d checkpoint.Declaration) (rules, string) {
