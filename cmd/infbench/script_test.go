@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"infbench/stages/checkpoint/demo"
+	"infbench/stages/checkpoint/remote/hubtest"
 	"infbench/stages/endpoint/endpointtest"
 )
 
@@ -24,6 +26,7 @@ import (
 //	                   lines ("fault=one-token", "engine=thinks") say; sets $TARGET
 //	hostile NAME       serves one of the servers of hostile_test.go; sets $TARGET
 //	demo-checkpoint D  writes the demo checkpoint to D
+//	hub D [TOKEN]      serves D as the repository org/model of a hub at $HUB
 //	lines N FILE       FILE must have N lines
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -31,6 +34,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("XDG_CACHE_HOME", e.WorkDir+"/cache")
 			tokenizer, err := filepath.Abs("../../internal/tokens/testdata/bytelevel.json")
 			e.Setenv("TOKENIZER", tokenizer)
 			e.Values["t"] = t
@@ -52,6 +56,21 @@ func TestScripts(t *testing.T) {
 			"hostile": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv("TARGET", hostile(t, args[0])) },
 			"demo-checkpoint": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(demo.Write(ts.MkAbs(args[0])))
+			},
+			"hub": func(ts *testscript.TestScript, _ bool, args []string) {
+				h := hubtest.Start(ts.MkAbs(args[0]), 0)
+				t.Cleanup(h.Close)
+				if len(args) > 1 { // every request must carry this token
+					h.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+						if "http://"+r.Host == h.URL && r.Header.Get("Authorization") != "Bearer "+args[1] {
+							w.Header().Set("X-Error-Code", "GatedRepo")
+							w.WriteHeader(http.StatusUnauthorized)
+							return true
+						}
+						return false
+					}
+				}
+				ts.Setenv("HUB", h.URL)
 			},
 			"lines": func(ts *testscript.TestScript, _ bool, args []string) {
 				b, err := os.ReadFile(ts.MkAbs(args[1]))

@@ -7,11 +7,13 @@
 // file is a value ([Problem]), not an error: the checks of stage 0 report it. An
 // error means that there is no checkpoint to look at.
 //
-// A source of files (a local folder today) implements the small interface in
-// source.go, in one file; nothing else changes when one is added.
+// A source of files implements the small interface [Source], in one file; nothing
+// else changes when one is added. The local folder is here, those that are reached
+// over a network are in the package remote.
 package checkpoint
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -35,9 +37,10 @@ const (
 	Folder Kind = iota
 	IndexOnly
 	SingleShard
+	GGUFModel
 )
 
-var kindNames = [...]string{"folder", "index file", "single shard"}
+var kindNames = [...]string{"folder", "index file", "single shard", "GGUF model"}
 
 // String returns the kind in a word or two.
 func (k Kind) String() string { return kindNames[k] }
@@ -51,9 +54,7 @@ type Inventory struct {
 
 // contents is the part that all copies of an inventory share.
 type contents struct {
-	kind      Kind
-	name      string
-	revision  string
+	Place
 	files     map[string]File
 	order     []string
 	folders   map[string]bool
@@ -63,10 +64,12 @@ type contents struct {
 	indexFile string
 	index     Index
 	headers   map[string]Header
+	samples   map[string]Sample
+	gguf      []string // the files of a GGUF model, split or whole
 	weights   Weights
 	decls     []Declaration
 	tok       Tokenizer
-	tensors   map[string]Tensor
+	tensors   map[string]*Tensor
 	names     []string
 	layout    func() *layout
 	print     func() string
@@ -87,15 +90,15 @@ func (inv Inventory) get() *contents {
 }
 
 // Kind returns what the checkpoint was opened from.
-func (inv Inventory) Kind() Kind { return inv.get().kind }
+func (inv Inventory) Kind() Kind { return inv.get().Kind }
 
 // Name returns the base name of the checkpoint, without the folders above it: a
 // path may hold a user's name. In a hub cache it is the repository's name.
-func (inv Inventory) Name() string { return inv.get().name }
+func (inv Inventory) Name() string { return inv.get().Name }
 
 // Revision returns the commit that the files were resolved at, where the place
 // tells (the snapshot folder of a hub cache), and "" otherwise.
-func (inv Inventory) Revision() string { return inv.get().revision }
+func (inv Inventory) Revision() string { return inv.get().Revision }
 
 // ForServing returns the inventory with the question "is it ready to serve
 // chat?": shards that have not landed and an absent chat template then count.
@@ -174,7 +177,10 @@ func (inv Inventory) Names() []string { return inv.get().names }
 // that header is not here or lacks it.
 func (inv Inventory) Tensor(name string) (Tensor, bool) {
 	t, ok := inv.get().tensors[name]
-	return t, ok
+	if !ok {
+		return Tensor{}, false
+	}
+	return *t, true
 }
 
 // Modules returns the parts that own tensors, in the order in which their first
@@ -194,12 +200,17 @@ func (inv Inventory) Fingerprint() string { return inv.get().print() }
 // finish derives what follows from the files that were read.
 func (c *contents) finish() {
 	c.weights = c.weigh()
-	c.tensors = map[string]Tensor{}
 	c.names = c.index.names()
 	fromHeaders := len(c.names) == 0
-	for _, n := range c.order {
-		h := c.headers[n]
-		for _, t := range h.Tensors() {
+	n := 0
+	for _, h := range c.headers {
+		n += len(h.tensors)
+	}
+	c.tensors = make(map[string]*Tensor, n)
+	for _, name := range c.order {
+		list := c.headers[name].tensors
+		for i := range list {
+			t := &list[i]
 			if _, ok := c.tensors[t.Name]; !ok {
 				c.tensors[t.Name] = t
 				if fromHeaders {
@@ -210,6 +221,14 @@ func (c *contents) finish() {
 	}
 	c.layout = sync.OnceValue(func() *layout { return newLayout(c.names) })
 	c.print = sync.OnceValue(c.fingerprint)
+}
+
+// isWeights reports whether a file holds weights of this checkpoint's own format.
+func (c *contents) isWeights(name string) bool {
+	if c.Kind == GGUFModel {
+		return slices.Contains(c.gguf, name)
+	}
+	return isShard(name)
 }
 
 // isShard reports whether a file name is that of a shard of weights.

@@ -37,7 +37,7 @@ var sideFiles = []struct{ file, key, method string }{
 // ModelslimFile is the description that ModelSlim writes: every tensor and its type.
 const ModelslimFile = "quant_model_description.json"
 
-func (c *contents) declarations(src source) []Declaration {
+func (c *contents) declarations(docs *documents) []Declaration {
 	var out []Declaration
 	for _, key := range configKeys {
 		if r := c.config.Get(key); r.IsObject() && len(r.Map()) > 0 {
@@ -45,7 +45,7 @@ func (c *contents) declarations(src source) []Declaration {
 		}
 	}
 	for _, s := range sideFiles {
-		d := c.document(src, s.file, maxDoc)
+		d := docs.document(s.file, maxDoc)
 		if !d.Readable() {
 			continue
 		}

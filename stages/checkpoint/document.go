@@ -1,7 +1,13 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
+	"io"
+	"io/fs"
+	"runtime"
+	"strings"
+	"sync/atomic"
 
 	"github.com/tidwall/gjson"
 )
@@ -32,26 +38,116 @@ func ParseDoc(name string, text []byte) Doc {
 	return d
 }
 
-// document reads a document from the source.
-func (c *contents) document(src source, name string, limit int64) Doc {
-	f, ok := c.files[name]
+// metadataFiles are the small files that say what a checkpoint is; they are read
+// at the same time as the headers. Others are read when they are asked for.
+var metadataFiles = []string{
+	ConfigFile, GenerationFile, tokenizerConfig, "special_tokens_map.json", "added_tokens.json",
+	"hf_quant_config.json", "quantize_config.json", "quant_config.json", "quantization_config.json",
+}
+
+// limitOf returns the size in bytes up to which a small file is read.
+func limitOf(name string) int64 {
+	switch {
+	case strings.HasSuffix(name, IndexSuffix):
+		return maxIndex
+	case name == tokenizerConfig:
+		return maxTokenizer
+	}
+	return maxDoc
+}
+
+// documents reads small files of a source, each once.
+type documents struct {
+	ctx   context.Context
+	src   Source
+	files map[string]File
+	read  map[string]text
+
+	headers atomic.Int64 // the bytes of the headers so far
+}
+
+// A text is what reading a file gave.
+type text struct {
+	bytes []byte
+	err   error
+}
+
+// far is how many files of a far source are read at the same time: enough that the
+// time is that of a few round trips, few enough for a polite client.
+const far = 16
+
+func (d *documents) atOnce() int {
+	if d.src.Near() {
+		return runtime.GOMAXPROCS(0)
+	}
+	return far
+}
+
+func (d *documents) fetch(name string, limit int64) text {
+	b, err := d.src.Read(d.ctx, name, limit)
+	return text{b, err}
+}
+
+// document returns the document of that name.
+func (d *documents) document(name string, limit int64) Doc {
+	f, ok := d.files[name]
 	if !ok {
 		return Doc{name: name}
 	}
-	d := Doc{name: name, listed: true}
+	doc := Doc{name: name, listed: true}
 	if !f.held {
-		return d
+		return doc
 	}
-	text, err := src.read(name, limit)
+	t, ok := d.read[name]
+	if !ok {
+		t = d.fetch(name, limit)
+	}
 	switch {
-	case errors.Is(err, errTooLarge):
-		d.problems.add(FlawTooLarge, "", "%d bytes: %v", f.size, err)
-		return d
-	case err != nil:
-		d.problems.add(FlawUnreadable, "", "%v", err)
-		return d
+	case errors.Is(t.err, fs.ErrNotExist):
+		return Doc{name: name}
+	case errors.Is(t.err, ErrTooLarge):
+		doc.problems.add(FlawTooLarge, "", "%d bytes: %v", f.size, t.err)
+		return doc
+	case t.err != nil:
+		doc.problems.add(FlawUnreadable, "", "%v", t.err)
+		return doc
 	}
-	return ParseDoc(name, text)
+	return ParseDoc(name, t.bytes)
+}
+
+// header reads the header of one file of weights, of which ahead bytes are guessed.
+// Opening it may tell the size that
+// the listing did not, and that a pointer stands in its place.
+func (d *documents) header(listed File, gguf bool, ahead int64) loaded {
+	f, r, err := d.src.Open(d.ctx, listed.name, ahead)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return loaded{name: listed.name, absent: true}
+	case err != nil:
+		h := Header{shard: listed.name, size: listed.size}
+		h.problems.add(FlawUnreadable, "", "%v", err)
+		return loaded{name: listed.name, file: listed, header: h}
+	}
+	defer r.Close()
+	out := loaded{name: listed.name, file: f}
+	if f.size > 0 && f.size <= pointerMax && f.pointer == (Pointer{}) {
+		start := make([]byte, f.size)
+		if _, err := r.ReadAt(start, 0); err == nil || err == io.EOF {
+			out.file.pointer, _ = ParsePointer(start)
+		}
+	}
+	if _, pointer := out.file.Pointer(); pointer || f.size == 0 {
+		return out
+	}
+	if gguf {
+		out.header = ReadGGUF(f.name, r, f.size)
+	} else {
+		out.header = readHeader(f.name, r, f.size, func(n int64) bool { return d.headers.Add(n) <= maxHeaders })
+		if d.src.Near() {
+			out.samples = sample(r, out.header)
+		}
+	}
+	return out
 }
 
 // Name returns the document's file name.

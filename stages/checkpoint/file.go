@@ -21,6 +21,12 @@ func ListedFile(name string, size int64) File {
 	return File{name: name, size: max(size, -1)}
 }
 
+// HeldFile returns a file whose bytes can be read; size is negative when it is not
+// known before it is opened.
+func HeldFile(name string, size int64) File {
+	return File{name: name, size: max(size, -1), held: true}
+}
+
 // Name returns the file's name inside its folder.
 func (f File) Name() string { return f.name }
 
@@ -123,7 +129,7 @@ func (c *contents) weigh() Weights {
 		w.Needed = append(w.Needed, c.index.shards...)
 	} else {
 		for _, n := range c.order {
-			if isShard(n) && (c.kind == SingleShard || !isBeside(n)) {
+			if c.isWeights(n) && (c.Kind != Folder || !isBeside(n)) {
 				w.Needed = append(w.Needed, n)
 			}
 		}

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,53 +11,65 @@ import (
 	"strings"
 )
 
-var errGGUF = errors.New("GGUF is not supported yet: give a folder, index or file of safetensors")
-
-const accepted = "give a checkpoint folder, a *.safetensors.index.json or a *.safetensors file"
+const accepted = "give a checkpoint folder, a *.safetensors.index.json, a *.safetensors or a *.gguf file"
 
 // locate finds out what stands at path and which source reads it.
-func locate(path string) (*contents, source, error) {
+func locate(path string) (Source, error) {
 	if strings.Contains(path, "://") {
-		return nil, nil, fmt.Errorf("a URL is not supported yet: %s on this machine", accepted)
+		return nil, fmt.Errorf("a URL is no path: %s on this machine", accepted)
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, nil, plainError(err)
+		return nil, plainError(err)
 	}
 	info, err := os.Stat(abs)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fmt.Errorf("no such file or folder: %s", accepted)
+		return nil, fmt.Errorf("no such file or folder: %s", accepted)
 	case err != nil:
-		return nil, nil, plainError(err)
+		return nil, plainError(err)
 	}
 	if info.IsDir() {
-		c := &contents{kind: Folder}
-		c.name, c.revision = placeOf(abs)
-		return c, folder{dir: abs}, nil
+		name, revision := placeOf(abs)
+		return folder{dir: abs, place: Place{Kind: Folder, Name: name, Revision: revision}}, nil
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("not a regular file: %s", accepted)
 	}
 	base := filepath.Base(abs)
-	c := &contents{name: base}
-	_, c.revision = placeOf(filepath.Dir(abs))
-	switch {
-	case !info.Mode().IsRegular():
-		return nil, nil, fmt.Errorf("not a regular file: %s", accepted)
-	case strings.HasSuffix(base, IndexSuffix):
-		c.kind = IndexOnly
-	case isShard(base):
-		c.kind = SingleShard
-	case isGGUF(abs):
-		return nil, nil, errGGUF
-	default:
-		return nil, nil, fmt.Errorf("neither an index nor a safetensors file: %s", accepted)
+	kind, ok := KindOfFile(base)
+	if !ok && isGGUF(abs) {
+		kind, ok = GGUFModel, true
 	}
-	return c, folder{dir: filepath.Dir(abs), only: base}, nil
+	if !ok {
+		return nil, fmt.Errorf("neither an index nor a file of weights: %s", accepted)
+	}
+	_, revision := placeOf(filepath.Dir(abs))
+	return folder{dir: filepath.Dir(abs), only: base, place: Place{Kind: kind, Name: base, Revision: revision}}, nil
+}
+
+// KindOfFile returns what a file of that name would be opened as; ok is false when
+// it is no part of a checkpoint that could be opened alone.
+func KindOfFile(name string) (k Kind, ok bool) {
+	switch {
+	case strings.HasSuffix(name, IndexSuffix):
+		return IndexOnly, true
+	case isShard(name):
+		return SingleShard, true
+	case isGGUFName(name):
+		return GGUFModel, true
+	}
+	return 0, false
+}
+
+// Beside reports whether a file belongs to the view that one file, named only, gives
+// of its folder: itself, the small files that describe the checkpoint, and the other
+// pieces of a split GGUF. An empty name gives the view of the whole folder.
+func Beside(only, name string) bool {
+	return only == "" || name == only || small(name) || sameSplit(only, name)
 }
 
 func isGGUF(path string) bool {
-	if strings.HasSuffix(strings.ToLower(path), ".gguf") {
-		return true
-	}
 	f, err := os.Open(path)
 	if err != nil {
 		return false
@@ -82,31 +95,36 @@ func plainError(err error) error {
 // why [os.Root], which refuses them, is not used; instead only plain names ever
 // reach this type, so that an index cannot lead out of the folder by itself.
 type folder struct {
-	dir  string
-	only string // the one file of weights or index to show, "" for all
+	dir   string
+	only  string // the one file of weights or index to show, "" for all
+	place Place
 }
 
-func (d folder) list() (files []File, folders, broken []string, err error) {
+func (d folder) Place() Place { return d.place }
+
+func (d folder) Near() bool { return true }
+
+func (d folder) List(context.Context) (out Listing, err error) {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("list the folder: %w", plainError(err))
+		return out, fmt.Errorf("list the folder: %w", plainError(err))
 	}
 	for _, e := range entries {
 		n := e.Name()
-		if d.only != "" && n != d.only && !small(n) {
+		if !Beside(d.only, n) {
 			continue
 		}
 		info, err := os.Stat(filepath.Join(d.dir, n))
 		switch {
 		case err != nil:
-			broken = append(broken, n)
+			out.Broken = append(out.Broken, n)
 		case info.IsDir():
-			folders = append(folders, n)
+			out.Folders = append(out.Folders, n)
 		case info.Mode().IsRegular(): // a pipe would block whoever opens it
-			files = append(files, d.file(n, info.Size()))
+			out.Files = append(out.Files, d.file(n, info.Size()))
 		}
 	}
-	return files, folders, broken, nil
+	return out, nil
 }
 
 // small reports whether a name is that of a small file that describes a checkpoint.
@@ -124,14 +142,14 @@ func small(name string) bool {
 func (d folder) file(name string, size int64) File {
 	f := File{name: name, size: size, held: true}
 	if size > 0 && size <= pointerMax {
-		if text, err := d.read(name, pointerMax); err == nil {
+		if text, err := d.Read(context.Background(), name, pointerMax); err == nil {
 			f.pointer, _ = ParsePointer(text)
 		}
 	}
 	return f
 }
 
-func (d folder) read(name string, limit int64) ([]byte, error) {
+func (d folder) Read(_ context.Context, name string, limit int64) ([]byte, error) {
 	f, err := os.Open(filepath.Join(d.dir, name))
 	if err != nil {
 		return nil, plainError(err)
@@ -142,22 +160,20 @@ func (d folder) read(name string, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, plainError(err)
 	case int64(len(text)) > limit:
-		return nil, errTooLarge
+		return nil, ErrTooLarge
 	}
 	return text, nil
 }
 
-func (d folder) open(name string) (readerAtCloser, int64, error) {
+func (d folder) Open(_ context.Context, name string, _ int64) (File, ReaderAtCloser, error) {
 	f, err := os.Open(filepath.Join(d.dir, name))
 	if err != nil {
-		return nil, 0, plainError(err)
+		return File{}, nil, plainError(err)
 	}
 	info, err := f.Stat()
 	if err != nil {
 		f.Close()
-		return nil, 0, plainError(err)
+		return File{}, nil, plainError(err)
 	}
-	return f, info.Size(), nil
+	return HeldFile(name, info.Size()), f, nil
 }
-
-var errTooLarge = errors.New("larger than any sound file of its kind")

@@ -6,10 +6,16 @@ import (
 	"io"
 	"math/bits"
 	"slices"
+	"strings"
+	"unsafe"
 )
 
 // maxHeader is the largest header that readers accept, in bytes.
 const maxHeader = 100_000_000
+
+// maxHeaders bounds all headers of a checkpoint together, in bytes: a model of a
+// trillion parameters in 200,000 tensors takes 30 million.
+const maxHeaders = 160_000_000
 
 // A Tensor is one entry of a shard's header. Begin and End are offsets into the
 // part of the file that follows the header.
@@ -32,12 +38,18 @@ type Header struct {
 	length   int64
 	tensors  []Tensor
 	problems problems
+	gguf     *Metadata
 }
 
 // ReadHeader reads the header of a shard of the given size: its length, then its
 // text, and never the weights. What is wrong is among the problems; tensors are
 // kept as far as they could be understood.
 func ReadHeader(shard string, r io.ReaderAt, size int64) Header {
+	return readHeader(shard, r, size, func(int64) bool { return true })
+}
+
+// readHeader asks before it takes the memory of a header of so many bytes.
+func readHeader(shard string, r io.ReaderAt, size int64, admit func(bytes int64) bool) Header {
 	h := Header{shard: shard, size: size}
 	if size < 8 {
 		h.problems.add(FlawLength, "", "the file has %d bytes, a header length alone takes 8", size)
@@ -58,12 +70,16 @@ func ReadHeader(shard string, r io.ReaderAt, size int64) Header {
 		return h
 	}
 	h.length = int64(n)
+	if !admit(int64(n)) {
+		h.problems.add(FlawTooLarge, "", "its header has %d bytes, and all of them together more than %d: no sound checkpoint has so many", n, maxHeaders)
+		return h
+	}
 	text := make([]byte, n)
 	if _, err := r.ReadAt(text, 8); err != nil && (err != io.EOF || n > 0) {
 		h.problems.add(FlawUnreadable, "", "%v", err)
 		return h
 	}
-	h.parse(text)
+	h.parse(unsafe.String(unsafe.SliceData(text), len(text))) // nobody writes to it any more
 	return h
 }
 
@@ -87,8 +103,15 @@ func (h Header) Problems(flaws ...Flaw) (list []Problem, n int) { return h.probl
 // Sound reports whether nothing is wrong with the header.
 func (h Header) Sound() bool { return len(h.problems.list) == 0 }
 
-func (h *Header) parse(text []byte) {
-	p := headerParser{sc: scanner{s: string(text)}, h: h, seen: make(map[string]bool, len(text)/100)}
+// entryBytes is the length of a short entry with its name: one guess saves most of
+// the growing, and a hostile header can ask for no more than its own size.
+const entryBytes = 100
+
+func (h *Header) parse(text string) {
+	n := len(text)/entryBytes + 1
+	p := headerParser{sc: scanner{s: text}, h: h, seen: make(map[string]struct{}, n)}
+	p.entry.sc, p.entry.numbers = &p.sc, make([]int64, 0, 3*n)
+	h.tensors = make([]Tensor, 0, n)
 	if err := p.sc.document(p.member); err != nil {
 		h.problems.addError(err)
 		h.tensors = nil // half a header would make the rest look lost
@@ -98,15 +121,16 @@ func (h *Header) parse(text []byte) {
 }
 
 type headerParser struct {
-	sc   scanner
-	h    *Header
-	seen map[string]bool
+	sc    scanner
+	h     *Header
+	seen  map[string]struct{}
+	entry entryParser
 }
 
 func (p *headerParser) member(name string) error {
-	twice := p.seen[name]
-	p.seen[name] = true
-	if twice {
+	before := len(p.seen)
+	p.seen[name] = struct{}{}
+	if len(p.seen) == before {
 		p.h.problems.add(FlawDuplicate, name, "the header has two entries of this name")
 		return p.sc.skip(maxDepth)
 	}
@@ -117,9 +141,12 @@ func (p *headerParser) member(name string) error {
 		p.h.problems.add(FlawShape, name, "its entry is no object")
 		return p.sc.skip(maxDepth)
 	}
-	e := entryParser{sc: &p.sc, t: Tensor{Name: name, Shard: p.h.shard}}
-	if err := p.sc.object(e.field); err != nil {
-		return err
+	e := &p.entry
+	e.t, e.dtype, e.has, e.twice = Tensor{Name: name, Shard: p.h.shard}, "", [3]bool{}, false
+	if !e.usual() {
+		if err := e.object(); err != nil {
+			return err
+		}
 	}
 	e.finish(p.h)
 	return nil
@@ -145,16 +172,119 @@ func (p *headerParser) metadata() error {
 
 // entryParser reads {"dtype", "shape", "data_offsets"}; other keys are legal.
 type entryParser struct {
-	sc    *scanner
-	t     Tensor
-	dtype string
-	has   [3]bool
-	twice bool
+	sc      *scanner
+	t       Tensor
+	dtype   string
+	has     [3]bool
+	twice   bool
+	numbers []int64 // shared by all entries, so that a shape costs no allocation
+}
+
+// usual reads an entry as nearly all writers write it, without blanks and in one
+// order; it reports whether it was one, and has read nothing where it was not.
+func (e *entryParser) usual() bool {
+	sc, room := *e.sc, len(e.numbers)
+	if !sc.literally(`{"dtype":"`) {
+		return false
+	}
+	end := strings.IndexByte(sc.s[sc.i:min(sc.i+16, len(sc.s))], '"')
+	if end < 0 {
+		return false
+	}
+	dtype := sc.s[sc.i : sc.i+end]
+	sc.i += end
+	if !sc.literally(`","shape":[`) {
+		return false
+	}
+	dims := sc.numbers(e.numbers)
+	if dims == nil || !sc.literally(`,"data_offsets":[`) {
+		return false
+	}
+	both := sc.numbers(dims)
+	if len(both) != len(dims)+2 || !sc.literally("}") {
+		return false
+	}
+	e.dtype, e.has = dtype, [3]bool{true, true, true}
+	e.t.Shape = dims[room:len(dims):len(dims)]
+	e.t.Begin, e.t.End = both[len(dims)], both[len(dims)+1]
+	e.numbers, *e.sc = dims, sc
+	return true
+}
+
+// literally reads over the text if it comes next.
+func (sc *scanner) literally(text string) bool {
+	if !strings.HasPrefix(sc.s[sc.i:], text) {
+		return false
+	}
+	sc.i += len(text)
+	return true
+}
+
+// numbers reads whole numbers without blanks between them, at least one and of at most
+// eighteen digits, up to the bracket that ends them, and appends them; nil when
+// anything else comes.
+func (sc *scanner) numbers(to []int64) []int64 {
+	s, i := sc.s, sc.i
+	for {
+		var n int64
+		start := i
+		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+			n = n*10 + int64(s[i]-'0')
+			i++
+		}
+		if digits := i - start; i == len(s) || digits == 0 || digits > 18 || digits > 1 && s[start] == '0' {
+			return nil
+		}
+		to = append(to, n)
+		i++
+		switch s[i-1] {
+		case ']':
+			sc.i = i
+			return to
+		case ',':
+		default:
+			return nil
+		}
+	}
+}
+
+// object is [scanner.object] without a function value: it runs for each tensor.
+func (e *entryParser) object() error {
+	if err := e.sc.want('{'); err != nil {
+		return err
+	}
+	if e.sc.space(); e.sc.peek() == '}' {
+		e.sc.i++
+		return nil
+	}
+	for {
+		key, err := e.sc.str()
+		if err != nil {
+			return err
+		}
+		if err := e.sc.want(':'); err != nil {
+			return err
+		}
+		e.sc.space()
+		if err := e.field(key); err != nil {
+			return err
+		}
+		if e.sc.space(); e.sc.peek() != ',' {
+			return e.sc.want('}')
+		}
+		e.sc.i++
+	}
 }
 
 func (e *entryParser) field(key string) error {
-	slot := slices.Index([]string{"dtype", "shape", "data_offsets"}, key)
-	if slot < 0 {
+	slot := 0
+	switch key {
+	case "dtype":
+	case "shape":
+		slot = 1
+	case "data_offsets":
+		slot = 2
+	default:
 		return e.sc.skip(maxDepth)
 	}
 	e.twice = e.twice || e.has[slot]
@@ -166,11 +296,11 @@ func (e *entryParser) field(key string) error {
 		return err
 	case 1:
 		var err error
-		e.t.Shape, err = e.numbers()
+		e.t.Shape, err = e.list()
 		return err
 	}
-	at := e.sc.i
-	offsets, err := e.numbers()
+	at, room := e.sc.i, len(e.numbers)
+	offsets, err := e.list()
 	if err != nil {
 		return err
 	}
@@ -178,20 +308,35 @@ func (e *entryParser) field(key string) error {
 		return &syntaxError{FlawShape, at, "data_offsets must be two numbers"}
 	}
 	e.t.Begin, e.t.End = offsets[0], offsets[1]
+	e.numbers = e.numbers[:room] // copied, unlike a shape
 	return nil
 }
 
-func (e *entryParser) numbers() ([]int64, error) {
-	out := []int64{}
-	err := e.sc.array(func() error {
+// list reads whole numbers onto the end of those of the other entries.
+func (e *entryParser) list() ([]int64, error) {
+	if err := e.sc.want('['); err != nil {
+		return nil, err
+	}
+	start := len(e.numbers)
+	if e.sc.space(); e.sc.peek() == ']' {
+		e.sc.i++
+		return e.numbers[start:start:start], nil
+	}
+	for {
+		e.sc.space()
 		n, err := e.sc.uint()
 		if err == nil && n > 1<<62 {
 			err = &syntaxError{FlawShape, e.sc.i, "a number beyond any file"}
 		}
-		out = append(out, int64(n))
-		return err
-	})
-	return out, err
+		if err != nil {
+			return nil, err
+		}
+		e.numbers = append(e.numbers, int64(n))
+		if e.sc.space(); e.sc.peek() != ',' {
+			return e.numbers[start:len(e.numbers):len(e.numbers)], e.sc.want(']')
+		}
+		e.sc.i++
+	}
 }
 
 // finish judges the entry and keeps the tensor when it is complete.
@@ -204,9 +349,9 @@ func (e *entryParser) finish(h *Header) {
 		h.problems.add(FlawShape, name, "dtype, shape and data_offsets are required")
 		return
 	}
-	known, ok := knownDType(e.dtype)
+	known, width, ok := dtypeOf(e.dtype)
 	e.t.DType = known
-	switch want, fits := byteSize(e.t.Shape, known); {
+	switch want, fits := byteSize(e.t.Shape, width); {
 	case !ok:
 		h.problems.add(FlawDtype, name, "dtype %q is not one of the container", e.dtype)
 		e.t.DType = DType(e.dtype)
@@ -220,10 +365,9 @@ func (e *entryParser) finish(h *Header) {
 	h.tensors = append(h.tensors, e.t)
 }
 
-// byteSize returns the bytes that a tensor takes; ok is false when that overflows
+// byteSize returns the bytes that a tensor of so many bits a value takes; ok is false when that overflows
 // or does not end on a byte.
-func byteSize(shape []int64, d DType) (n int64, ok bool) {
-	width, _ := d.Bits()
+func byteSize(shape []int64, width uint64) (n int64, ok bool) {
 	product := uint64(1)
 	for _, s := range shape {
 		hi, lo := bits.Mul64(product, uint64(s))
@@ -242,23 +386,23 @@ func byteSize(shape []int64, d DType) (n int64, ok bool) {
 // tile checks that the tensors cover what follows the header exactly: in the
 // order of their offsets each begins where the one before it ended.
 func (h *Header) tile() {
-	order := make([]int, len(h.tensors))
+	order := make([]*Tensor, len(h.tensors))
 	for i := range order {
-		order[i] = i
+		order[i] = &h.tensors[i]
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		x, y := h.tensors[a], h.tensors[b]
-		return cmp.Or(cmp.Compare(x.Begin, y.Begin), cmp.Compare(x.End, y.End))
-	})
+	byOffset := func(a, b *Tensor) int { return cmp.Or(cmp.Compare(a.Begin, b.Begin), cmp.Compare(a.End, b.End)) }
+	if !slices.IsSortedFunc(order, byOffset) { // most writers sort
+		slices.SortFunc(order, byOffset)
+	}
 	var end int64
-	for _, i := range order {
-		switch t := h.tensors[i]; {
+	for _, t := range order {
+		switch {
 		case t.Begin > end:
 			h.problems.add(FlawHole, t.Name, "bytes %d to %d before it belong to no tensor", end, t.Begin)
 		case t.Begin < end:
 			h.problems.add(FlawOverlap, t.Name, "it begins at %d, the tensor before it ends at %d", t.Begin, end)
 		}
-		end = max(end, h.tensors[i].End)
+		end = max(end, t.End)
 	}
 	switch have := h.size - 8 - h.length; {
 	case have < end:

@@ -131,22 +131,24 @@ func (p *indexParser) intern(shard string) string {
 	return shard
 }
 
-func (c *contents) readIndex(src source) Index {
+func (c *contents) readIndex(docs *documents) Index {
 	f, ok := c.files[c.indexFile]
 	if !ok {
 		return Index{total: TotalSize{Bytes: -1}}
 	}
 	x := Index{file: c.indexFile, listed: true, total: TotalSize{Bytes: -1}}
-	text, err := src.read(c.indexFile, maxIndex)
+	t := docs.read[c.indexFile]
 	switch {
-	case errors.Is(err, errTooLarge):
-		x.problems.add(FlawTooLarge, "", "%d bytes: %v", f.size, err)
+	case !f.held:
 		return x
-	case err != nil:
-		x.problems.add(FlawUnreadable, "", "%v", err)
+	case errors.Is(t.err, ErrTooLarge):
+		x.problems.add(FlawTooLarge, "", "%d bytes: %v", f.size, t.err)
+		return x
+	case t.err != nil:
+		x.problems.add(FlawUnreadable, "", "%v", t.err)
 		return x
 	}
-	return ParseIndex(c.indexFile, text)
+	return ParseIndex(c.indexFile, t.bytes)
 }
 
 // File returns the name of the index file, "" when there is none.

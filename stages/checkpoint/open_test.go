@@ -40,27 +40,25 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, dir, "readme/README.md", []byte("# hello"))
-	put(t, dir, "gguf/model.gguf", []byte("GGUF\x03\x00\x00\x00"))
-	put(t, dir, "magic/weights.bin", []byte("GGUF\x03\x00\x00\x00"))
+	put(t, dir, "ggufs/a-q4.gguf", []byte("GGUF\x03\x00\x00\x00"))
+	put(t, dir, "ggufs/a-q8.gguf", []byte("GGUF\x03\x00\x00\x00"))
 	put(t, dir, "text/notes.txt", []byte("notes"))
 	for _, c := range []struct{ path, want string }{
 		{"nowhere", "no such file or folder"},
-		{"folders/x/y", "neither an index nor a safetensors file"},
+		{"folders/x/y", "neither an index nor a file of weights"},
 		{"empty", "the folder is empty"},
 		{"folders", "it holds only folders"},
 		{"cache", "give one of the folders below its snapshots"},
-		{"readme", "no config.json, index or .safetensors file among its 1 files"},
-		{"gguf", "it holds only model.gguf: GGUF is not supported yet"},
-		{"gguf/model.gguf", "GGUF is not supported yet"},
-		{"magic/weights.bin", "GGUF is not supported yet"},
-		{"text/notes.txt", "neither an index nor a safetensors file"},
+		{"readme", "no config.json, index, .safetensors or .gguf file among its 1 files"},
+		{"ggufs", "it holds 2 GGUF models (a-q4.gguf …): name one of the files"},
+		{"text/notes.txt", "neither an index nor a file of weights"},
 	} {
 		_, err := checkpoint.Open(filepath.Join(dir, c.path))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Open(%s) says %v, want one line with %q", c.path, err, c.want)
 		}
 	}
-	if _, err := checkpoint.Open("https://example.com/org/model"); err == nil || !strings.Contains(err.Error(), "URL is not supported yet") {
+	if _, err := checkpoint.Open("https://example.com/org/model"); err == nil || !strings.Contains(err.Error(), "a URL is no path") {
 		t.Errorf("a URL says %v", err)
 	}
 }

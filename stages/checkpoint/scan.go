@@ -59,7 +59,15 @@ func (sc *scanner) document(f func(key string) error) error {
 	return nil
 }
 
+// space reads over blanks. It is small enough to be inlined where there is none, which
+// is the usual case.
 func (sc *scanner) space() {
+	if sc.i < len(sc.s) && sc.s[sc.i] <= ' ' {
+		sc.blanks()
+	}
+}
+
+func (sc *scanner) blanks() {
 	for sc.i < len(sc.s) {
 		switch sc.s[sc.i] {
 		case ' ', '\n', '\t', '\r':
@@ -145,25 +153,34 @@ func (sc *scanner) str() (string, error) {
 		return "", err
 	}
 	start, escaped := sc.i, false
-	for ; sc.i < len(sc.s); sc.i++ {
-		switch c := sc.s[sc.i]; {
-		case c == '"':
-			text := sc.s[start:sc.i]
-			sc.i++
+	for i := start; i < len(sc.s); i++ {
+		if c := sc.s[i]; !ends[c] {
+			continue
+		} else if c == '"' {
+			sc.i = i + 1
 			if !escaped {
-				return text, nil
+				return sc.s[start:i], nil
 			}
 			return sc.unescape(start)
-		case c == '\\':
-			escaped = true
-			sc.i++
-		case c < ' ':
+		} else if c != '\\' {
+			sc.i = i
 			return "", sc.fail("a control character inside a string")
 		}
+		escaped = true
+		i++
 	}
 	sc.i = len(sc.s)
 	return "", sc.fail("the file ends inside a string")
 }
+
+// ends marks the bytes at which reading a string has to think.
+var ends = func() (t [256]bool) {
+	for c := range ' ' {
+		t[c] = true
+	}
+	t['"'], t['\\'] = true, true
+	return t
+}()
 
 func (sc *scanner) unescape(start int) (string, error) {
 	var out string
@@ -176,8 +193,13 @@ func (sc *scanner) unescape(start int) (string, error) {
 // uint reads a whole number of at most 64 bits, without sign, point or exponent.
 func (sc *scanner) uint() (uint64, error) {
 	start := sc.i
+	var short uint64
 	for sc.i < len(sc.s) && sc.s[sc.i] >= '0' && sc.s[sc.i] <= '9' {
+		short = short*10 + uint64(sc.s[sc.i]-'0')
 		sc.i++
+	}
+	if digits := sc.i - start; digits > 0 && digits < 19 && (digits == 1 || sc.s[start] != '0') {
+		return short, nil // too few digits to overflow
 	}
 	n, err := strconv.ParseUint(sc.s[start:sc.i], 10, 64)
 	if err != nil || sc.i-start > 1 && sc.s[start] == '0' {

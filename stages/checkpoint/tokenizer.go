@@ -64,9 +64,9 @@ func (c *contents) tokenizerFiles() []string {
 	return out
 }
 
-func (c *contents) tokenizer(src source) Tokenizer {
+func (c *contents) tokenizer(docs *documents) Tokenizer {
 	t := Tokenizer{files: c.tokenizerFiles(), eosID: -1}
-	tc := c.document(src, tokenizerConfig, maxTokenizer)
+	tc := docs.document(tokenizerConfig, maxTokenizer)
 	t.template = c.templatePlace(tc)
 	t.eosText = tokenText(tc.Get("eos_token"))
 	ids := map[int64]AddedToken{}
@@ -81,14 +81,14 @@ func (c *contents) tokenizer(src source) Tokenizer {
 		}
 		return true
 	})
-	c.document(src, "added_tokens.json", maxDoc).Get("@this").ForEach(func(k, v gjson.Result) bool {
+	docs.document("added_tokens.json", maxDoc).Get("@this").ForEach(func(k, v gjson.Result) bool {
 		if v.Type == gjson.Number {
 			add(v.Int(), k.Str, "added_tokens.json")
 		}
 		return true
 	})
-	c.document(src, "tokenizer.json", maxTokenizer).Get("added_tokens").ForEach(func(_, v gjson.Result) bool {
-		add(v.Get("id").Int(), v.Get("content").Str, "tokenizer.json")
+	docs.addedTokens(len(ids) > 0).ForEach(func(_, v gjson.Result) bool {
+		add(v.Get("id").Int(), v.Get("content").Str, tokenizerFile)
 		return true
 	})
 	for _, a := range ids {
@@ -99,6 +99,44 @@ func (c *contents) tokenizer(src source) Tokenizer {
 	}
 	slices.SortFunc(t.added, func(a, b AddedToken) int { return int(a.ID - b.ID) })
 	return t
+}
+
+const tokenizerFile = "tokenizer.json"
+
+// tokenizerHead is how much of a far tokenizer.json is read, in bytes: writers put
+// the added tokens before the vocabulary, which takes megabytes.
+const tokenizerHead = 64 << 10
+
+// addedTokens returns the added tokens of tokenizer.json. Of a far one only the
+// beginning is read, and nothing when other files have told already.
+func (d *documents) addedTokens(told bool) gjson.Result {
+	if d.src.Near() {
+		return d.document(tokenizerFile, maxTokenizer).Get("added_tokens")
+	}
+	listed, ok := d.files[tokenizerFile]
+	if !ok || told || !listed.held {
+		return gjson.Result{}
+	}
+	f, r, err := d.src.Open(d.ctx, tokenizerFile, tokenizerHead)
+	if err != nil {
+		return gjson.Result{} // an absent tokenizer.json tells nothing
+	}
+	defer r.Close()
+	head := make([]byte, min(max(f.size, 0), tokenizerHead))
+	n, _ := r.ReadAt(head, 0) // what came before an error is what is known
+	sc := scanner{s: string(head[:n])}
+	var found gjson.Result
+	_ = sc.object(func(key string) error { // it ends where the head ends, in the middle of something
+		start := sc.i
+		if err := sc.skip(maxDepth); err != nil {
+			return err
+		}
+		if key == "added_tokens" {
+			found = gjson.Parse(sc.s[start:sc.i])
+		}
+		return nil
+	})
+	return found
 }
 
 // tokenText returns a token that is written as text or as an object with content.

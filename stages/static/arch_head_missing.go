@@ -20,6 +20,9 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Causes: []string{"the exporter took the head for tied", "tie_word_embeddings was changed by hand", "the last shard's entries were lost"},
 	Next:   []string{"check tie_word_embeddings against the base model", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+		if inv.Kind() == checkpoint.GGUFModel {
+			return ggufDescribes, nil
+		}
 		c, f, ok := config(inv)
 		if !ok {
 			return f, nil

@@ -16,7 +16,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Does:  whenTensorMissing,
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.layer_shape"},
-	Faults: []string{"one-projection-absent", "renamed-in-one-layer", "norm-absent-in-two"},
+	Faults: []string{"gguf", "norm-absent-in-two", "one-projection-absent", "renamed-in-one-layer"},
 	Causes: []string{"a shard or its entries were lost", "a repack or merge dropped or renamed tensors"},
 	Next:   []string{"compare the index with the base model's", again},
 	Run:    archLayerShape,
@@ -31,6 +31,22 @@ func archLayerShape(_ context.Context, inv checkpoint.Inventory) (gates.Finding,
 	if !ok {
 		return f, nil
 	}
+	var lost []string
+	for layer, parts := range layerHoles(inv, s) {
+		for _, p := range parts {
+			lost = append(lost, fmt.Sprintf("%s.%d.%s", s.Prefix, layer, p))
+		}
+	}
+	if len(lost) == 0 {
+		return gates.Pass("%s of %s agree with their siblings", plural(len(s.Layers), "layer"), s.Prefix), nil
+	}
+	slices.Sort(lost)
+	return with(gates.Fail("%s absent that siblings have: %s", share(inv, lost, "weight"), some(lost)), lost), nil
+}
+
+// layerHoles returns, by layer, the weights that it lacks and its siblings have.
+func layerHoles(inv checkpoint.Inventory, s *checkpoint.Stack) map[int][]string {
+	c := inv.Config()
 	want, stated := c.Layers()
 	if !stated {
 		want = int64(len(s.Layers))
@@ -44,19 +60,13 @@ func archLayerShape(_ context.Context, inv checkpoint.Inventory) (gates.Finding,
 			classes[label] = append(classes[label], member{l.Number, anatomy(l, len(inv.Declarations()) > 0)})
 		}
 	}
-	var lost []string
+	out := map[int][]string{}
 	for _, class := range classes {
 		for layer, parts := range holes(class) {
-			for _, p := range parts {
-				lost = append(lost, fmt.Sprintf("%s.%d.%s", s.Prefix, layer, p))
-			}
+			out[layer] = append(out[layer], parts...)
 		}
 	}
-	if len(lost) == 0 {
-		return gates.Pass("%s of %s agree with their siblings", plural(len(s.Layers), "layer"), s.Prefix), nil
-	}
-	slices.Sort(lost)
-	return with(gates.Fail("%s absent that siblings have: %s", share(inv, lost, "weight"), some(lost)), lost), nil
+	return out
 }
 
 // A member is one layer of a class, with the weights that it has.

@@ -14,7 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Does:  whenTensorMissing,
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.layers"},
-	Faults: []string{"last-layer-absent", "middle-layer-absent", "too-many"},
+	Faults: []string{"gguf", "last-layer-absent", "middle-layer-absent", "too-many"},
 	Causes: []string{"num_hidden_layers was changed or copied from another size", "layers were pruned or shards lost"},
 	Next:   []string{"compare config.json with the base model's", again},
 	Run:    archLayers,

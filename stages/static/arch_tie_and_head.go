@@ -17,6 +17,9 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Causes: []string{"a trainer saved the head although it is tied (then it is a copy and harmless)", "the head was trained apart and the flag left as it was"},
 	Next:   []string{"compare the two tensors; if they differ set tie_word_embeddings to false", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+		if inv.Kind() == checkpoint.GGUFModel {
+			return ggufDescribes, nil
+		}
 		c, f, ok := config(inv)
 		if !ok {
 			return f, nil

@@ -20,6 +20,9 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 })
 
 func configMissing(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+	if inv.Kind() == checkpoint.GGUFModel {
+		return ggufDescribes, nil
+	}
 	if inv.Config().Listed() {
 		return gates.Pass("config.json is there"), nil
 	}

@@ -17,6 +17,9 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Causes: []string{"a hand-written or converted configuration", "only the nested text_config was saved with its type"},
 	Next:   []string{"copy model_type from the base model's config.json", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+		if inv.Kind() == checkpoint.GGUFModel {
+			return ggufDescribes, nil
+		}
 		c, f, ok := config(inv)
 		if !ok {
 			return f, nil

@@ -17,6 +17,9 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Causes: []string{"a download that stopped or that saved an error page", "an unresolved version-control merge"},
 	Next:   []string{"download config.json again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+		if inv.Kind() == checkpoint.GGUFModel {
+			return ggufDescribes, nil
+		}
 		c := inv.Config()
 		p, broken := c.Problem()
 		switch {

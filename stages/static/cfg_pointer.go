@@ -17,6 +17,9 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Causes: []string{"the repository was cloned without Git LFS"},
 	Next:   []string{"git lfs pull", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+		if inv.Kind() == checkpoint.GGUFModel {
+			return ggufDescribes, nil
+		}
 		c := inv.Config()
 		p, broken := c.Problem()
 		switch {

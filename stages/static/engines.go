@@ -21,6 +21,7 @@ var (
 		{Engine: "TensorRT-LLM", Does: "raises: \"Required but not provided tensors\" (1677), or a KeyError (6530)"},
 		{Engine: "mlx-lm", Does: "raises"},
 		{Engine: "exllamav3", Does: "raises"},
+		{Engine: "llama.cpp", Does: "raises \"missing tensor\" over a GGUF file"},
 	}
 	whenShardMissing = []gates.Consequence{
 		{Engine: "vLLM 0.32", Does: "raises (\"Weight files referenced in index but missing\"); older versions did not"},

@@ -91,7 +91,7 @@ type form struct {
 	weight string              // the part that holds the quantised weight
 	needs  [][]string          // the further parts; any one of the names in a group will do
 	marks  []string            // the parts that only quantised modules have
-	values values
+	values letters
 	// plainAllowed says that a module without parts of the scheme is plain by
 	// definition, so that plain modules cannot be a defect.
 	plainAllowed bool
@@ -103,7 +103,7 @@ type form struct {
 
 // form returns what the variant demands under the fields of a declaration; values
 // are the letters of its shapes that the declaration states.
-func (v variant) form(fields gjson.Result, known values) form {
+func (v variant) form(fields gjson.Result, known letters) form {
 	f := form{parts: v.parts, weight: v.parts[0].names()[0], values: known, marks: strings.Fields(v.marks), types: map[string][]string{}}
 	for i, p := range v.parts {
 		f.names = append(f.names, p.names())
@@ -188,7 +188,7 @@ func (f *form) badShape(shape func(part string) []int64) string {
 
 // bound returns what the letters of the shapes stand for in one module, as far as its
 // weight tells.
-func (f *form) bound(shape func(part string) []int64) values {
+func (f *form) bound(shape func(part string) []int64) letters {
 	known := f.values.clone()
 	for _, name := range f.names[0] {
 		if got := shape(name); got != nil && f.parts[0].shape != "" {
@@ -217,11 +217,11 @@ func axes(pattern string) []string {
 	return strings.Split(inner, ", ")
 }
 
-// values are what the letters of shapes stand for.
-type values map[string]int64
+// letters are what the letters of shapes stand for.
+type letters map[string]int64
 
-func (v values) clone() values {
-	out := values{}
+func (v letters) clone() letters {
+	out := letters{}
 	for k, n := range v {
 		out[k] = n
 	}
@@ -229,7 +229,7 @@ func (v values) clone() values {
 }
 
 // String returns the values in a line, such as "bits 4, g 128".
-func (v values) String() string {
+func (v letters) String() string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(v)) {
 		out = append(out, fmt.Sprintf("%s %d", k, v[k]))
@@ -240,7 +240,7 @@ func (v values) String() string {
 // fits reports whether a shape is one of the pattern's alternatives, and binds the
 // letters that it shows for the first time. Axes of size one do not count: writers
 // differ in whether they keep them. want is what it should have been.
-func (v values) fits(pattern string, got, lead []int64) (want string, ok bool) {
+func (v letters) fits(pattern string, got, lead []int64) (want string, ok bool) {
 	var wants []string
 	for alternative := range strings.SplitSeq(pattern, " or ") {
 		list := axes(alternative)
@@ -259,7 +259,7 @@ func (v values) fits(pattern string, got, lead []int64) (want string, ok bool) {
 // solve evaluates the axes. An axis with a letter that is not known yet gives it
 // its value, if the shape has as many axes; if not, nothing can be said and sure is
 // false.
-func (v values) solve(list []string, got, lead []int64) (shape []int64, sure bool) {
+func (v letters) solve(list []string, got, lead []int64) (shape []int64, sure bool) {
 	at := len(got) - len(list)
 	for i, axis := range list {
 		n, ok := v.axis(axis)
@@ -281,7 +281,7 @@ const beyondAxis = 1 << 40
 
 // axis evaluates one expression such as "K*bits/32"; ok is false when it holds a
 // letter without a value. A group size of nothing is one group over all inputs.
-func (v values) axis(expr string) (n int64, ok bool) {
+func (v letters) axis(expr string) (n int64, ok bool) {
 	n = 1
 	for _, t := range terms(expr) {
 		x, ok := v.value(t.name)
@@ -297,7 +297,7 @@ func (v values) axis(expr string) (n int64, ok bool) {
 	return n, n <= beyondAxis
 }
 
-func (v values) value(name string) (int64, bool) {
+func (v letters) value(name string) (int64, bool) {
 	if n, err := strconv.ParseInt(name, 10, 64); err == nil {
 		return n, true
 	}
@@ -309,7 +309,7 @@ func (v values) value(name string) (int64, bool) {
 }
 
 // bind solves an expression for its first letter: "K/16" that is 8 makes K 128.
-func (v values) bind(expr string, n int64) bool {
+func (v letters) bind(expr string, n int64) bool {
 	list := terms(expr)
 	if len(list) == 0 || n <= 0 || n > beyondAxis {
 		return false

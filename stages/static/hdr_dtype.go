@@ -13,7 +13,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		"at least as new as the writer.",
 	Since: since, Cost: deep,
 	Modes:  []string{"hdr.dtype"},
-	Faults: []string{"unknown-dtype"},
+	Faults: []string{"gguf-type", "unknown-dtype"},
 	Causes: []string{"the shard was written by a newer or a home-made writer"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

@@ -13,7 +13,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		"and readers refuse the shard as not fully covered.",
 	Since: since, Cost: deep,
 	Modes:  []string{"hdr.hole"},
-	Faults: []string{"first-bytes", "gap"},
+	Faults: []string{"first-bytes", "gap", "gguf"},
 	Causes: []string{"a tensor dropped from the header but not from the file", "offsets computed with another alignment"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

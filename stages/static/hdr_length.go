@@ -17,6 +17,6 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Causes: []string{"an error page or another format saved under the shard's name", "a download that stopped in the first kilobytes"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
-		return judgeHeaders(inv, "lengths are possible", checkpoint.FlawLength, checkpoint.FlawUnreadable), nil
+		return judgeHeaders(inv, "lengths are possible", checkpoint.FlawLength, checkpoint.FlawUnreadable, checkpoint.FlawTooLarge), nil
 	},
 })

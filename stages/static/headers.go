@@ -9,7 +9,7 @@ import (
 
 // closed are the flaws that leave nothing of a header to judge.
 var closed = []checkpoint.Flaw{
-	checkpoint.FlawUnreadable, checkpoint.FlawLength, checkpoint.FlawSyntax, checkpoint.FlawTooDeep,
+	checkpoint.FlawUnreadable, checkpoint.FlawTooLarge, checkpoint.FlawLength, checkpoint.FlawSyntax, checkpoint.FlawTooDeep,
 	checkpoint.FlawTrailing, checkpoint.FlawShape,
 }
 

@@ -35,7 +35,7 @@ const ranks = 1
 
 // indivisible returns which width does not divide, "" when all do. A group must lie
 // whole on one device, and so must a packed word.
-func indivisible(known values, f *form, ranks int64) string {
+func indivisible(known letters, f *form, ranks int64) string {
 	unit := known["g"]
 	if unit <= 0 {
 		return ""

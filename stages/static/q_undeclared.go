@@ -20,6 +20,9 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Causes: []string{"quantization_config was lost when config.json was saved again", "the config.json of the unquantised model was copied over"},
 	Next:   []string{"restore quantization_config from the export", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+		if inv.Kind() == checkpoint.GGUFModel {
+			return ggufDescribes, nil
+		}
 		c, f, ok := config(inv)
 		if !ok {
 			return f, nil

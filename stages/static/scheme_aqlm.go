@@ -8,7 +8,7 @@ var _ = addScheme(scheme{
 	declared: "quantization_config: nbits_per_codebook, num_codebooks, in_group_size (ig), out_group_size (og); exclusions in linear_weights_not_to_quantize",
 	variants: aqlmVariants,
 	rules: func(d checkpoint.Declaration) (rules, string) {
-		known := values{}
+		known := letters{}
 		for letter, field := range map[string]string{"ig": "in_group_size", "og": "out_group_size", "C": "num_codebooks"} {
 			if n := d.Fields.Get(field).Int(); n > 0 {
 				known[letter] = n

@@ -48,14 +48,14 @@ func autoRoundRules(d checkpoint.Declaration) (rules, string) {
 	if r.form = autoRoundForm(packing, d.Fields, d.Fields); r.form.unsure != "" {
 		return r, r.form.unsure
 	}
-	r.formOf = perLayer(d.Fields.Get("extra_config"), &r.exclude, func(own gjson.Result) form { return autoRoundForm(packing, own, d.Fields) })
+	r.formOf = layerForms(d.Fields.Get("extra_config"), &r.exclude, func(own gjson.Result) form { return autoRoundForm(packing, own, d.Fields) })
 	return r, ""
 }
 
-// perLayer returns the forms of layers that have an entry of their own, by name or
+// layerForms returns the forms of layers that have an entry of their own, by name or
 // by pattern; one of 16 bits or more is plain, and goes to the exclusions. GPTQ and
 // AWQ files that AutoRound wrote have such entries too.
-func perLayer(entries gjson.Result, exclude *matcher, formOf func(own gjson.Result) form) func(string) *form {
+func layerForms(entries gjson.Result, exclude *matcher, formOf func(own gjson.Result) form) func(string) *form {
 	own := map[string]form{}
 	type override struct {
 		pattern *regexp.Regexp

@@ -59,7 +59,7 @@ func awqRules(d checkpoint.Declaration) (rules, string) {
 		return r, "version " + version + " is not covered"
 	}
 	r.form = awqForm(version, d.Fields, d.Fields)
-	r.formOf = perLayer(d.Fields.Get("extra_config"), &r.exclude, func(own gjson.Result) form { return awqForm(version, own, d.Fields) })
+	r.formOf = layerForms(d.Fields.Get("extra_config"), &r.exclude, func(own gjson.Result) form { return awqForm(version, own, d.Fields) })
 	return r, ""
 }
 

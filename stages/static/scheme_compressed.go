@@ -150,7 +150,7 @@ func compressedForm(format string, group gjson.Result) form {
 	if i < 0 {
 		return notCovered("format %q is not covered", format)
 	}
-	v, weights, known := compressedVariants[i], group.Get("weights"), values{}
+	v, weights, known := compressedVariants[i], group.Get("weights"), letters{}
 	switch format {
 	case "pack-quantized":
 		known["g"] = weights.Get("group_size").Int()
@@ -171,7 +171,7 @@ func compressedForm(format string, group gjson.Result) form {
 }
 
 // compressedScale returns the shape of weight_scale under a strategy.
-func compressedScale(weights gjson.Result, known values) string {
+func compressedScale(weights gjson.Result, known letters) string {
 	block := weights.Get("block_structure").Array()
 	switch strategy := weights.Get("strategy").Str; {
 	case strategy == "block" && len(block) == 2:

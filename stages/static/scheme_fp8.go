@@ -56,7 +56,7 @@ func fp8Rules(d checkpoint.Declaration) (rules, string) {
 	r := rules{exclude: excluded(d, "modules_to_not_convert", "ignored_layers")}
 	switch block := d.Fields.Get("weight_block_size").Array(); {
 	case len(block) == 2 && block[0].Int() > 0 && block[1].Int() > 0:
-		r.form = variantOf(fp8Variants, "block").form(d.Fields, values{"bn": block[0].Int(), "bk": block[1].Int()})
+		r.form = variantOf(fp8Variants, "block").form(d.Fields, letters{"bn": block[0].Int(), "bk": block[1].Int()})
 	case len(block) > 0:
 		return r, fmt.Sprintf("weight_block_size %s is not covered", d.Fields.Get("weight_block_size").Raw)
 	default:

@@ -49,7 +49,7 @@ func gptqRules(d checkpoint.Declaration) (rules, string) {
 		return r, ""
 	}
 	r.form = gptqForm(d.Fields, d.Fields)
-	layer := perLayer(d.Fields.Get("extra_config"), &r.exclude, func(own gjson.Result) form { return gptqForm(own, d.Fields) })
+	layer := layerForms(d.Fields.Get("extra_config"), &r.exclude, func(own gjson.Result) form { return gptqForm(own, d.Fields) })
 	dynamic := gptqDynamic(d.Fields, &r.exclude)
 	r.formOf = func(module string) *form {
 		if dynamic != nil {
@@ -78,8 +78,8 @@ func gptqForm(own, whole gjson.Result) form {
 
 // packing returns the bits and the group size that fields state; a width that no
 // packing has is left out, and nothing follows from it.
-func packing(own, whole gjson.Result) values {
-	v := values{}
+func packing(own, whole gjson.Result) letters {
+	v := letters{}
 	first := func(keys ...string) (n int64, ok bool) {
 		for _, where := range []gjson.Result{own, whole} {
 			for _, k := range keys {

@@ -34,7 +34,7 @@ var mlxFloat = []part{
 }
 
 // mlxUsual are the bits and group sizes of the modes that fix them.
-var mlxUsual = map[string]values{
+var mlxUsual = map[string]letters{
 	"affine": {}, "mxfp4": {"bits": 4, "g": 32}, "mxfp8": {"bits": 8, "g": 32}, "nvfp4": {"bits": 4, "g": 16},
 }
 

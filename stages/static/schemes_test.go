@@ -125,7 +125,9 @@ func judgeTensors(t *testing.T, f facts, sound, list []tensor) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir, "model.safetensors", string(shard(t, text)))
+	file := shard(t, text)
+	plausible(file)
+	write(t, dir, "model.safetensors", string(file))
 	inv, err := checkpoint.Open(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -30,3 +30,12 @@ func squeeze(shape []int64) []int64 {
 	}
 	return slices.DeleteFunc(slices.Clone(shape), func(n int64) bool { return n == 1 })
 }
+
+// product returns the number of values of a shape; [] is a scalar.
+func product(shape []int64) int64 {
+	n := int64(1)
+	for _, s := range shape {
+		n *= s
+	}
+	return n
+}

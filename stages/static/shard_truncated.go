@@ -13,7 +13,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		"it after the shards before it were loaded; memory-mapped ones read zeros past its end, without an error.",
 	Since: since, Cost: deep,
 	Modes:  []string{"shard.truncated"},
-	Faults: []string{"cut-short"},
+	Faults: []string{"cut-short", "gguf"},
 	Causes: []string{"a download or upload that stopped", "a full disk"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

@@ -14,17 +14,21 @@ import (
 	"infbench/gates/gatetest"
 	"infbench/stages/checkpoint"
 	"infbench/stages/checkpoint/demo"
+	"infbench/stages/checkpoint/gguftest"
 	"infbench/stages/static"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/tidwall/gjson"
 )
 
 // TestFixtures runs each check over its fixtures: a checkpoint folder as a txtar
 // archive. "X.safetensors.header" holds the text of a header, from which a file of
-// the right size is made; "X.safetensors.raw" holds a whole file as hex. In the
+// the right size is made; "X.safetensors.values" puts
+// values into its tensors; "X.gguf.json" describes a GGUF file; "X.safetensors.raw" holds a whole file as hex. In the
 // comment "open: NAME" opens one file instead of the folder, "serving: yes" asks
 // about serving, "resize: NAME DELTA" cuts or lengthens a file, "listed: NAME"
-// lists a file that is not here, and "mutation:" says what was done to a sound one.
+// lists a file that is not here, "filled: yes" puts a plausible number into every
+// value, and "mutation:" says what was done to a sound one.
 func TestFixtures(t *testing.T) {
 	gatetest.Run(t, static.Checks(), subject)
 }
@@ -34,8 +38,20 @@ func subject(t *testing.T, fixture *txtar.Archive) checkpoint.Inventory {
 	for _, f := range fixture.Files {
 		name, data := f.Name, f.Data
 		switch {
+		case strings.HasSuffix(name, ".values"):
+			continue // goes into the shard of its name
 		case strings.HasSuffix(name, ".header"):
 			name, data = strings.TrimSuffix(name, ".header"), shard(t, f.Data)
+			if gatetest.Field(fixture, "filled") == "yes" {
+				plausible(data)
+			}
+			fill(t, data, fixture, name)
+		case strings.HasSuffix(name, ".gguf.json"):
+			raw, err := gguftest.Parse(f.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name, data = strings.TrimSuffix(name, ".json"), raw
 		case strings.HasSuffix(name, ".raw"):
 			raw, err := hex.DecodeString(strings.Join(strings.Fields(string(f.Data)), ""))
 			if err != nil {
@@ -67,6 +83,29 @@ func subject(t *testing.T, fixture *txtar.Archive) checkpoint.Inventory {
 	return inv
 }
 
+// fill puts values into the tensors of a shard: lines of a tensor's name and hex
+// digits, which are repeated to its end.
+func fill(t *testing.T, file []byte, fixture *txtar.Archive, name string) {
+	t.Helper()
+	n := binary.LittleEndian.Uint64(file)
+	for _, f := range fixture.Files {
+		if f.Name != name+".values" {
+			continue
+		}
+		for line := range strings.Lines(string(f.Data)) {
+			tensor, digits, _ := strings.Cut(strings.TrimSpace(line), " ")
+			value, err := hex.DecodeString(digits)
+			at := gjson.GetBytes(file[8:8+n], strings.ReplaceAll(tensor, ".", `\.`)+".data_offsets").Array()
+			if err != nil || len(at) != 2 || len(value) == 0 {
+				t.Fatalf("%q names no tensor, or no bytes", line)
+			}
+			for i := at[0].Int(); i < at[1].Int(); i++ {
+				file[8+int64(n)+i] = value[(i-at[0].Int())%int64(len(value))]
+			}
+		}
+	}
+}
+
 var offsets = regexp.MustCompile(`"data_offsets":\s*\[(\d+),\s*(\d+)\]`)
 
 // shard returns a file with the header and room for its tensors.
@@ -81,6 +120,14 @@ func shard(t *testing.T, header []byte) []byte {
 	}
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(out, header...), make([]byte, end)...)
+}
+
+// plausible fills the tensors of a shard with bytes that are a small number other
+// than zero in every dtype.
+func plausible(file []byte) {
+	for i := 8 + int(binary.LittleEndian.Uint64(file)); i < len(file); i++ {
+		file[i] = 0x3c
+	}
 }
 
 func resize(t *testing.T, path, delta string) {

@@ -18,6 +18,9 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Causes: []string{"a chat fine-tune changed the tokenizer and not generation_config.json", "generation_config.json comes from the base model"},
 	Next:   []string{"add the tokenizer's end id to eos_token_id in generation_config.json", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+		if inv.Kind() == checkpoint.GGUFModel {
+			return ggufDescribes, nil
+		}
 		text, id := inv.Tokenizer().EOS()
 		if id < 0 {
 			return gates.NotApply("the small files do not tell the id of the end token"), nil

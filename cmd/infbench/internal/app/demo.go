@@ -63,7 +63,7 @@ func runDemo(c console, ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := ses.openCheckpoint(); err != nil {
+	if err := ses.openCheckpoint(ctx.Context); err != nil {
 		return err
 	}
 	p := &pipeline{c: c, ctx: ctx, command: "demo", ses: ses, record: true}

@@ -52,8 +52,12 @@ func targetFlags() []cli.Flag {
 	}
 }
 
-func checkpointFlag() cli.Flag {
-	return &cli.StringFlag{Name: "checkpoint", Usage: "`PATH` of the checkpoint: a folder, an index file alone, or a .safetensors file"}
+func checkpointFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "checkpoint", Usage: "`PATH or URL` of the checkpoint: a folder, an index file alone, a .safetensors or .gguf file, https://HOST/ORG/NAME"},
+		&cli.StringFlag{Name: "revision", Usage: "branch, tag or `COMMIT` of a checkpoint that is named by a URL (default: main)"},
+		&cli.StringFlag{Name: "header-cache", DefaultText: "the user's cache folder", Usage: "`FOLDER` for headers read over HTTP, kept by commit; \"off\" keeps none"},
+	}
 }
 
 func hardwareFlags() []cli.Flag {
@@ -92,6 +96,8 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	over("target", &s.Target)
 	over("model", &s.Model)
 	over("checkpoint", &s.Checkpoint)
+	over("revision", &s.Revision)
+	over("header-cache", &s.HeaderCache)
 	over("out", &s.Out)
 	over("api-key-env", &s.APIKeyEnv)
 	over("image", &s.Identity.Image)

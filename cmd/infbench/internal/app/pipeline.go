@@ -39,6 +39,7 @@ type pipeline struct {
 	results  []stages.Result
 	required []string
 	problem  string
+	memory   hardware.Memory // that the checkpoint shall fit, stage 0 alone
 }
 
 // stagesOf builds the stages with the given numbers.
@@ -274,7 +275,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 		fmt.Fprintf(p.c.err, "infbench: %s\n", p.problem)
 	}
 	if p.ses.set.json {
-		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), rep, where, perf); err != nil {
+		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), rep, where, perf); err != nil {
 			return reportError{exit, err}
 		}
 		return exitOf(exit)
@@ -311,6 +312,10 @@ func (p *pipeline) show(rep stages.Report, perf record.PerfRecord, exit int, whe
 	style := render.Style{Colour: coloured(p.ctx, p.c.out), Quiet: p.ses.set.quiet, All: p.ctx.Bool("all")}
 	head(p.c.out, p.command, p.ses.subject(p.cache))
 	render.Verdicts(p.c.out, style, rep, claim)
+	if c := p.checkpoint(); c != nil {
+		render.Inventory(p.c.out, style, *c)
+		render.Estimate(p.c.out, style, *c)
+	}
 	if !perf.IsZero() {
 		if err := render.Performance(p.c.out, style, perf); err != nil {
 			return reportError{exit, err}
@@ -318,6 +323,20 @@ func (p *pipeline) show(rep stages.Report, perf record.PerfRecord, exit int, whe
 	}
 	render.Exit(p.c.out, style, exit, where)
 	return exitOf(exit)
+}
+
+// checkpoint returns what stage 0 alone shows besides its verdicts.
+func (p *pipeline) checkpoint() *render.Checkpoint {
+	if p.command != "stage0" || !p.ses.hasCkpt {
+		return nil
+	}
+	inv := p.ses.inventory
+	c := &render.Checkpoint{
+		Name: inv.Name(), Revision: inv.Revision(), Kind: inv.Kind().String(), Fingerprint: inv.Fingerprint(),
+		Grid: static.GridOf(inv), Estimate: static.EstimateOf(inv), Memory: p.memory,
+	}
+	c.Context, _ = inv.Config().Count("max_position_embeddings", "n_positions", "seq_length", "max_seq_len", "model_max_length")
+	return c
 }
 
 func head(w io.Writer, command string, s gates.Subject) {

@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"infbench/gates"
+	"infbench/stages/hardware"
 )
 
 func runCommand(c console) *cli.Command {
@@ -17,7 +18,7 @@ Examples:
    infbench run --target http://127.0.0.1:8000 --checkpoint ./model --device "sm_90 x1"
    infbench run -c example.toml --json
    infbench run --target http://127.0.0.1:8000 --arrival sessions:n=1 --arrival poisson:rate=2 --per-level 30s`,
-		Flags: join(commonFlags(), targetFlags(), hardwareFlags(), performanceFlags(), []cli.Flag{checkpointFlag()}),
+		Flags: join(commonFlags(), targetFlags(), hardwareFlags(), performanceFlags(), checkpointFlags()),
 		Action: func(ctx *cli.Context) error {
 			return pipe(c, ctx, "run", true, true, gates.Static, gates.Hardware, gates.Smoke, gates.Correctness, gates.Performance)
 		},
@@ -43,10 +44,15 @@ func pipeWith(c console, ctx *cli.Context, command string, s settings, recorded 
 	if err != nil {
 		return err
 	}
-	if err := ses.openCheckpoint(); err != nil {
+	if err := ses.openCheckpoint(ctx.Context); err != nil {
 		return err
 	}
 	p := &pipeline{c: c, ctx: ctx, command: command, ses: ses, record: recorded}
+	if command == "stage0" && ctx.IsSet("device") {
+		if p.memory, err = hardware.MemoryOf(s.Hardware.Device); err != nil {
+			return usageError{err.Error()}
+		}
+	}
 	return p.run(numbers...)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +13,9 @@ import (
 
 	"infbench/gates"
 	"infbench/record"
+	"infbench/stages"
 	"infbench/stages/checkpoint"
+	"infbench/stages/checkpoint/remote"
 	"infbench/stages/endpoint"
 )
 
@@ -59,16 +63,55 @@ func newSession(s settings) (*session, error) {
 }
 
 // openCheckpoint reads the checkpoint's small files and headers.
-func (s *session) openCheckpoint() error {
+func (s *session) openCheckpoint(ctx context.Context) error {
 	if s.set.Checkpoint == "" {
 		return nil
 	}
-	inv, err := checkpoint.Open(s.set.Checkpoint)
-	if err != nil {
+	inv, err := s.inventoryOf(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return exitError{stages.ExitInterrupted}
+	case err != nil:
 		return usageError{err.Error()}
 	}
 	s.inventory, s.hasCkpt = inv, true
 	return nil
+}
+
+func (s *session) inventoryOf(ctx context.Context) (checkpoint.Inventory, error) {
+	if !remote.IsURL(s.set.Checkpoint) {
+		if s.set.Revision != "" {
+			return checkpoint.Inventory{}, errors.New("--revision goes with a checkpoint that is named by a URL")
+		}
+		return checkpoint.Open(s.set.Checkpoint)
+	}
+	o := remote.Options{Revision: s.set.Revision, Token: s.hubToken, CacheDir: s.set.HeaderCache}
+	switch dir, err := os.UserCacheDir(); {
+	case o.CacheDir == "off":
+		o.CacheDir = ""
+	case o.CacheDir == "" && err == nil:
+		o.CacheDir = filepath.Join(dir, "infbench", "headers")
+	}
+	return remote.Open(ctx, s.set.Checkpoint, o)
+}
+
+// hubToken returns the token for a hub: one that was named for the purpose goes to the
+// host that was named, the usual one only to the host that it is usual for.
+func (s *session) hubToken(u *url.URL) string {
+	s.redactor.HideHost(u.Hostname())
+	token := os.Getenv("INFBENCH_HUB_TOKEN")
+	if token == "" {
+		home := "huggingface.co"
+		if e, err := url.Parse(os.Getenv("HF_ENDPOINT")); err == nil && e.Host != "" {
+			home = e.Host
+		}
+		if strings.EqualFold(u.Host, home) && u.Scheme == "https" || strings.EqualFold(u.Host, home) && os.Getenv("HF_ENDPOINT") != "" {
+			token = os.Getenv("HF_TOKEN")
+		}
+	}
+	token = strings.TrimSpace(token)
+	s.redactor.Hide("hub token", token)
+	return token
 }
 
 // open opens the endpoint once; every stage gets the same one.

@@ -17,7 +17,12 @@ missing scales silently, and the endpoint then speaks garbage at full speed.
 
 Examples:
    infbench stage0 --checkpoint ./model
-   infbench stage0 --checkpoint ./model/model.safetensors.index.json     before any weight has landed`,
+   infbench stage0 --checkpoint ./model/model.safetensors.index.json     before any weight has landed
+   infbench stage0 --checkpoint https://HOST/ORG/NAME --device "h200 x8" before the download: reads headers only
+   infbench stage0 --checkpoint ./model-00001-of-00003.gguf              GGUF, all pieces
+
+A private repository wants a token in the environment: INFBENCH_HUB_TOKEN is sent to the host of the URL, HF_TOKEN to the host of
+HF_ENDPOINT alone.`,
 	},
 	{
 		"which engine and device, and does it generate at all",
@@ -52,13 +57,13 @@ func stageCommand(c console, n int) *cli.Command {
 	cmd := &cli.Command{Name: name, Usage: text.usage, Description: text.more, Flags: commonFlags()}
 	switch n {
 	case 0:
-		cmd.Flags = append(cmd.Flags, checkpointFlag())
+		cmd.Flags = join(cmd.Flags, checkpointFlags(), []cli.Flag{&cli.StringFlag{Name: "device", Usage: "accelerator `NAME`, such as h200 or \"h100 x2\", or memory, such as 24GiB: does it fit?"}})
 	case 1:
 		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags())
 	case 2, 3:
 		cmd.Flags = join(cmd.Flags, targetFlags())
 	case 4:
-		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags(), performanceFlags(), []cli.Flag{checkpointFlag()})
+		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags(), performanceFlags(), checkpointFlags())
 	}
 	cmd.Action = func(ctx *cli.Context) error {
 		switch n {
@@ -68,7 +73,7 @@ func stageCommand(c console, n int) *cli.Command {
 				return err
 			}
 			if s.Checkpoint == "" {
-				return usagef("no checkpoint; give --checkpoint PATH: a folder, an index file alone, or a .safetensors file")
+				return usagef("no checkpoint; give --checkpoint PATH or URL: a folder, an index file alone, a .safetensors or .gguf file")
 			}
 			s.Target = ""
 			return pipeWith(c, ctx, name, s, false, gates.Static)

@@ -20,9 +20,12 @@ type Config struct {
 	Target     string
 	Model      string
 	Checkpoint string
-	APIKeyEnv  string
-	Timeout    time.Duration
-	Out        string
+	// Revision and HeaderCache go with a checkpoint that is named by a URL.
+	Revision, HeaderCache string
+
+	APIKeyEnv string
+	Timeout   time.Duration
+	Out       string
 	// Headers maps a header's name to the environment variable that holds its value.
 	Headers     map[string]string
 	Identity    Identity
@@ -49,14 +52,16 @@ type Performance struct {
 
 // file is the form of the file; durations and models are text there.
 type file struct {
-	Target     string            `toml:"target"`
-	Model      string            `toml:"model"`
-	Checkpoint string            `toml:"checkpoint"`
-	APIKeyEnv  string            `toml:"api_key_env"`
-	Timeout    string            `toml:"timeout"`
-	Out        string            `toml:"out"`
-	Headers    map[string]string `toml:"headers"`
-	Identity   struct {
+	Target      string            `toml:"target"`
+	Model       string            `toml:"model"`
+	Checkpoint  string            `toml:"checkpoint"`
+	Revision    string            `toml:"revision"`
+	HeaderCache string            `toml:"header_cache"`
+	APIKeyEnv   string            `toml:"api_key_env"`
+	Timeout     string            `toml:"timeout"`
+	Out         string            `toml:"out"`
+	Headers     map[string]string `toml:"headers"`
+	Identity    struct {
 		Image       string `toml:"image"`
 		Accelerator string `toml:"accelerator"`
 		Checkpoint  string `toml:"checkpoint"`
@@ -116,7 +121,7 @@ func Parse(text string) (Config, error) {
 		return Config{}, fmt.Errorf("%s", strings.Join(unknown, "; "))
 	}
 	c := Config{
-		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Headers: f.Headers,
+		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Headers: f.Headers,
 		Identity: Identity{f.Identity.Image, f.Identity.Accelerator, f.Identity.Checkpoint},
 		Hardware: Hardware{f.Hardware.Device, f.Hardware.Kernels},
 		Performance: Performance{
@@ -156,7 +161,7 @@ func Parse(text string) (Config, error) {
 
 // known lists every key of a file.
 var known = []string{
-	"target", "model", "checkpoint", "api_key_env", "timeout", "out", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
+	"target", "model", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
 	"hardware.device", "hardware.kernels", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
 	"performance.output_tokens", "performance.tokenizer",
 }

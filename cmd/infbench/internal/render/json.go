@@ -15,6 +15,7 @@ type reportWire struct {
 	Exit    int                `json:"exit"`
 	Error   string             `json:"error,omitempty"`
 	Subject *gates.Subject     `json:"subject"`
+	Ckpt    *checkpointWire    `json:"checkpoint,omitempty"`
 	Stages  []stageWire        `json:"stages"`
 	Record  string             `json:"record,omitempty"`
 	Perf    *record.PerfRecord `json:"performance,omitempty"`
@@ -33,9 +34,9 @@ const reportSchema = "infbench.report/v1"
 
 // JSON writes one document about a run. subject may be the zero Subject, when none
 // was learnt; perf may be empty. problem is an error that is no verdict, such as a
-// record that could not be written.
-func JSON(w io.Writer, command string, exit int, problem string, subject gates.Subject, rep stages.Report, where string, perf record.PerfRecord) error {
-	out := reportWire{Schema: reportSchema, Command: command, Exit: exit, Error: problem, Stages: []stageWire{}, Record: where}
+// record that could not be written. ckpt is nil where no checkpoint is shown.
+func JSON(w io.Writer, command string, exit int, problem string, subject gates.Subject, ckpt *Checkpoint, rep stages.Report, where string, perf record.PerfRecord) error {
+	out := reportWire{Schema: reportSchema, Command: command, Exit: exit, Error: problem, Ckpt: ckpt.wire(), Stages: []stageWire{}, Record: where}
 	if !subject.IsZero() {
 		out.Subject = &subject
 	}

@@ -1,0 +1,80 @@
+package checkpoint
+
+import (
+	"io"
+	"strings"
+)
+
+// Bounds of what is read of values: the first bytes of small tensors that a loader
+// multiplies with, never of a weight.
+const (
+	sampleBytes  = 64
+	samplesFile  = 1 << 16 // of one file
+	sampleHeader = 8       // where values begin, behind the header's length
+)
+
+// sampledParts are the endings of the tensors of which a few bytes are read: scales,
+// and what GPTQ packs its zero points and its order into.
+var sampledParts = []string{
+	"_scale", "_scale_2", "_scale_inv", ".scale", ".scales", ".qzeros", ".g_idx", ".k_scale", ".v_scale", ".SCB", ".absmax", "_scales",
+}
+
+func isSampled(name string) bool {
+	for _, p := range sampledParts {
+		if strings.HasSuffix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// A Sample is a few bytes of a tensor's values.
+type Sample struct {
+	// Head are the first bytes, at most 64.
+	Head []byte
+	// Tail are the last bytes, at most 64, nil where Head holds all.
+	Tail []byte
+}
+
+// sample reads a few bytes of each tensor that decides how others are read.
+func sample(r io.ReaderAt, h Header) map[string]Sample {
+	var out map[string]Sample
+	if !h.Sound() {
+		return nil
+	}
+	for _, t := range h.tensors {
+		n := t.Bytes()
+		if n == 0 || !isSampled(t.Name) {
+			continue
+		}
+		if len(out) == samplesFile {
+			break
+		}
+		begin := sampleHeader + h.length + t.Begin
+		s := Sample{Head: make([]byte, min(n, sampleBytes))}
+		if _, err := r.ReadAt(s.Head, begin); err != nil {
+			break
+		}
+		if n > sampleBytes {
+			s.Tail = make([]byte, sampleBytes)
+			if _, err := r.ReadAt(s.Tail, begin+n-sampleBytes); err != nil {
+				break
+			}
+		}
+		if out == nil {
+			out = map[string]Sample{}
+		}
+		out[t.Name] = s
+	}
+	return out
+}
+
+// Sample returns a few bytes of a tensor's values: of scales, zero points and orders
+// of a checkpoint that lies on this machine. ok is false for everything else.
+func (inv Inventory) Sample(name string) (s Sample, ok bool) {
+	s, ok = inv.get().samples[name]
+	return s, ok
+}
+
+// Sampled reports whether any values were read.
+func (inv Inventory) Sampled() bool { return len(inv.get().samples) > 0 }
