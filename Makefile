@@ -64,6 +64,7 @@ fuzz: ## every fuzz target, FUZZTIME each (5s; a minute for the readers of check
 
 docs: build ## write the pages that are printed from the code
 	$(BIN)/infbench checks --markdown > docs/CHECKS.md
+	$(BIN)/infbench checks --schemes > docs/SCHEMES.md
 
 golden: ## rewrite golden files; read the diff
 	$(GO) test ./... -update

@@ -42,6 +42,8 @@ type Check[S any] struct {
 	Faults []string
 	// Engines lists the engines in which the failure was reported; empty means any.
 	Engines []string
+	// Does lists what engines do with the defect, where it is known.
+	Does []Consequence
 	// Causes lists likely causes, likeliest first, printed when the check fails or warns.
 	Causes []string
 	// Next lists the commands to run after a failure.
@@ -53,20 +55,30 @@ type Check[S any] struct {
 	Run func(context.Context, S) (Finding, error)
 }
 
+// A Consequence is what one engine does when it meets the defect that a check looks
+// for: it raises, warns, or serves on.
+type Consequence struct {
+	// Engine names the engine, and the version where it was seen.
+	Engine string `json:"engine"`
+	// Does says what it does, in words.
+	Does string `json:"does"`
+}
+
 // Info is a check's documentation, free of its subject's type.
 type Info struct {
-	ID      string       `json:"id"`
-	Stage   Stage        `json:"stage"`
-	Title   string       `json:"title"`
-	Why     string       `json:"why"`
-	Since   string       `json:"since"`
-	Cost    string       `json:"cost"`
-	Engines []string     `json:"engines,omitempty"`
-	Needs   []Capability `json:"needs,omitempty"`
-	Modes   []string     `json:"modes,omitempty"`
-	Faults  []string     `json:"faults"`
-	Causes  []string     `json:"causes,omitempty"`
-	Next    []string     `json:"next,omitempty"`
+	ID      string        `json:"id"`
+	Stage   Stage         `json:"stage"`
+	Title   string        `json:"title"`
+	Why     string        `json:"why"`
+	Since   string        `json:"since"`
+	Cost    string        `json:"cost"`
+	Engines []string      `json:"engines,omitempty"`
+	Needs   []Capability  `json:"needs,omitempty"`
+	Modes   []string      `json:"modes,omitempty"`
+	Faults  []string      `json:"faults"`
+	Does    []Consequence `json:"does,omitempty"`
+	Causes  []string      `json:"causes,omitempty"`
+	Next    []string      `json:"next,omitempty"`
 }
 
 // Info returns the check's documentation. The check must be valid.
@@ -76,7 +88,7 @@ func (c Check[S]) Info() Info {
 	return Info{
 		ID: c.ID, Stage: stage, Title: title, Why: strings.TrimSpace(why), Since: c.Since, Cost: c.Cost.String(),
 		Engines: clone(c.Engines), Needs: append([]Capability(nil), c.Needs...), Modes: clone(c.Modes),
-		Faults: clone(c.Faults), Causes: clone(c.Causes), Next: clone(c.Next),
+		Faults: clone(c.Faults), Does: append([]Consequence(nil), c.Does...), Causes: clone(c.Causes), Next: clone(c.Next),
 	}
 }
 
@@ -104,6 +116,11 @@ func (c Check[S]) Validate() error {
 	}
 	if len(c.Faults) == 0 {
 		bad("%s: a check that has never failed proves nothing: name the faults it was seen to fire on", c.ID)
+	}
+	for _, d := range c.Does {
+		if strings.TrimSpace(d.Engine) == "" || strings.TrimSpace(d.Does) == "" {
+			bad("%s: a consequence names an engine and what it does", c.ID)
+		}
 	}
 	return errors.Join(errs...)
 }

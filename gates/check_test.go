@@ -247,6 +247,9 @@ func TestValidate(t *testing.T) {
 		{"no version", func(c *gates.Check[int]) { c.Since = "" }, "Since, Cost and Run"},
 		{"no cost", func(c *gates.Check[int]) { c.Cost = 0 }, "Since, Cost and Run"},
 		{"nothing to run", func(c *gates.Check[int]) { c.Run = nil }, "Since, Cost and Run"},
+		{"a consequence", func(c *gates.Check[int]) { c.Does = []gates.Consequence{{Engine: "vLLM 0.32", Does: "nothing"}} }, ""},
+		{"a consequence of nobody", func(c *gates.Check[int]) { c.Does = []gates.Consequence{{Does: "nothing"}} }, "names an engine"},
+		{"a consequence without words", func(c *gates.Check[int]) { c.Does = []gates.Consequence{{Engine: "vLLM 0.32", Does: " "}} }, "names an engine"},
 		{"never failed", func(c *gates.Check[int]) { c.Faults = nil }, "proves nothing"},
 	}
 	for _, tt := range tests {
@@ -272,12 +275,17 @@ func TestInfo(t *testing.T) {
 	t.Parallel()
 	c := check("correctness/needle", returns(gates.Pass("1"), nil))
 	c.Needs, c.Engines = []gates.Capability{"tools"}, []string{"vllm"}
+	c.Does = []gates.Consequence{{Engine: "vLLM 0.32", Does: "raises"}}
 	i := c.Info()
+	if len(i.Does) != 1 || i.Does[0] != c.Does[0] {
+		t.Errorf("consequences %v", i.Does)
+	}
 	if i.ID != "correctness/needle" || i.Stage != gates.Correctness || i.Title != "it holds" || i.Why != "It once did not." || i.Cost != "1s" {
 		t.Errorf("got %+v", i)
 	}
 	i.Faults[0], i.Needs[0], i.Engines[0] = "x", "x", "x"
-	if c.Faults[0] != "fault" || c.Needs[0] != "tools" || c.Engines[0] != "vllm" {
+	i.Does[0].Does = "x"
+	if c.Does[0].Does != "raises" || c.Faults[0] != "fault" || c.Needs[0] != "tools" || c.Engines[0] != "vllm" {
 		t.Errorf("Info shares its slices with the check: %+v", c)
 	}
 }

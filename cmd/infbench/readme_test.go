@@ -31,6 +31,7 @@ var variable = []struct {
 	{regexp.MustCompile(`\d+\.\d+ \(peak \d+\)`), "N (peak N)"},
 	{regexp.MustCompile(`(VALUE +)\d+( +)`), "${1}N$2"},
 	{regexp.MustCompile(`\b\d+ checks\b`), "N checks"},
+	{regexp.MustCompile(`\band \d+ more: `), "and N more: "},
 	{regexp.MustCompile(`\d+ events with text in \d+ reads`), "N events with text in N reads"},
 	{regexp.MustCompile(`infbench-reference (0\.1\.0|test)`), "infbench-reference VERSION"},
 	{regexp.MustCompile(`· (0\.1\.0|test) ·`), "· VERSION ·"},
@@ -138,19 +139,21 @@ func recordTwoRuns(t *testing.T, dir, target string) {
 	}
 }
 
-// docs/CHECKS.md is printed from the checks.
-func TestChecksPageIsUpToDate(t *testing.T) {
+// docs/CHECKS.md and docs/SCHEMES.md are printed from the code.
+func TestPrintedPagesAreUpToDate(t *testing.T) {
 	t.Parallel()
-	want, err := exec.Command("infbench", "checks", "--markdown").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("../../docs/CHECKS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("make docs writes the page (-printed +page):\n%s", diff)
+	for page, flag := range map[string]string{"CHECKS.md": "--markdown", "SCHEMES.md": "--schemes"} {
+		want, err := exec.Command("infbench", "checks", flag).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile("../../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("make docs writes %s (-printed +page):\n%s", page, diff)
+		}
 	}
 }
 

@@ -30,7 +30,12 @@ var sideFiles = []struct{ file, key, method string }{
 	{"quantize_config.json", "", "gptq"},
 	{"quant_config.json", "", "awq"},
 	{"quantization_config.json", "", ""},
+	{ModelslimFile, "", "modelslim"},
+	{"quanto_qmap.json", "", "quanto"},
 }
+
+// ModelslimFile is the description that ModelSlim writes: every tensor and its type.
+const ModelslimFile = "quant_model_description.json"
 
 func (c *contents) declarations(docs *documents) []Declaration {
 	var out []Declaration
@@ -69,7 +74,7 @@ func (c *contents) impliedMethod(key string, r gjson.Result) string {
 		return "mlx"
 	case key == "compression_config", r.Get("config_groups").Exists():
 		return "compressed-tensors"
-	case r.Get("quant_algo").Exists():
+	case r.Get("quant_algo").Exists(), r.Get("quantization.quant_algo").Exists():
 		return "modelopt"
 	}
 	return ""

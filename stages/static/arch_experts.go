@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/arch.experts",
 	Doc: "every layer with experts has all of them\n\nAn expert that is missing answers with whatever its memory held, on those prompts " +
 		"that the router sends to it. Pruned models change the count, and some forget to say so.",
+	Does:  whenTensorMissing,
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.experts"},
 	Faults: []string{"count-changed", "one-expert-absent", "stacked-count"},

@@ -13,6 +13,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/arch.head_missing",
 	Doc: "a model whose head is not tied to the embedding stores one\n\nA tied head was left out of an export for a class that does not tie: " +
 		"the engine built a random head and every answer was garbage.",
+	Does:  whenTensorMissing,
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.head_missing"},
 	Faults: []string{"untied-by-default", "untied-no-head"},

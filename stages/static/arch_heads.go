@@ -42,7 +42,7 @@ func archHeads(_ context.Context, inv checkpoint.Inventory) (gates.Finding, erro
 			continue
 		}
 		t, here := inv.Tensor(name)
-		if !here || len(t.Shape) != len(want) {
+		if !here || len(t.Shape) != len(want) || packed(t.DType) {
 			continue
 		}
 		if looked++; !slices.Equal(t.Shape, want) {
@@ -59,4 +59,10 @@ func archHeads(_ context.Context, inv checkpoint.Inventory) (gates.Finding, erro
 		return with(f, bad), nil
 	}
 	return gates.Pass("%s fit %d heads and %d key-value heads of %d", plural(looked, "attention weight"), d.heads, d.kv, d.headDim), nil
+}
+
+// packed reports whether a dtype may hold several weights in one value, so that a
+// shape is none of the layer's.
+func packed(d checkpoint.DType) bool {
+	return !d.Plain() && !strings.HasPrefix(string(d), "F8") && d != "I8"
 }

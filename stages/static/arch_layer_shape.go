@@ -13,10 +13,11 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/arch.layer_shape",
 	Doc: "no layer lacks a weight that its siblings have\n\nOne lost tensor of one layer is random memory in the middle of the model. Kinds of layers that " +
 		"the configuration declares (layer_types, dense first layers, every fourth one) are compared among themselves.",
+	Does:  whenTensorMissing,
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.layer_shape"},
 	Faults: []string{"gguf", "norm-absent-in-two", "one-projection-absent", "renamed-in-one-layer"},
-	Causes: []string{"a shard or its entries were lost", "a repack or merge dropped or renamed tensors", "engines leave an absent weight as memory was"},
+	Causes: []string{"a shard or its entries were lost", "a repack or merge dropped or renamed tensors"},
 	Next:   []string{"compare the index with the base model's", again},
 	Run:    archLayerShape,
 })

@@ -11,10 +11,11 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/arch.layers",
 	Doc: "the decoder's layers are exactly those that the configuration counts\n\nA configuration that said 25 layers met a checkpoint of 24: " +
 		"the last layer stayed random and no error was raised. Layers for multi-token prediction may follow the decoder's own.",
+	Does:  whenTensorMissing,
 	Since: since, Cost: pass,
 	Modes:  []string{"arch.layers"},
 	Faults: []string{"gguf", "last-layer-absent", "middle-layer-absent", "too-many"},
-	Causes: []string{"num_hidden_layers was changed or copied from another size", "layers were pruned or shards lost", "engines leave an absent layer as memory was"},
+	Causes: []string{"num_hidden_layers was changed or copied from another size", "layers were pruned or shards lost"},
 	Next:   []string{"compare config.json with the base model's", again},
 	Run:    archLayers,
 })

@@ -12,12 +12,13 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/idx.tensor_not_in_shard",
 	Doc: "every tensor that the index lists is stored in the shard that it names\n\nAn FP8 repack of a 274B model listed a block scale " +
 		"for 43 layers which its shards did not hold. The server came up healthy and its answers were wrong.",
+	Does:  whenNotInShard,
 	Since: since, Cost: deep,
 	Modes:  []string{"idx.tensor_not_in_shard"},
 	Faults: []string{"other-shard", "scale-not-stored"},
 	Causes: []string{
 		"shards and index come from different exports",
-		"a repack that wrote the index before it dropped tensors: vLLM and SGLang choose files by the index, load what is stored, and leave the rest as memory was",
+		"a repack that wrote the index before it dropped tensors",
 	},
 	Next: []string{"download the index and the named shards again from one revision", again},
 	Run:  tensorNotInShard,

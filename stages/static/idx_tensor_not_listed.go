@@ -11,6 +11,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/idx.tensor_not_listed",
 	Doc: "every tensor stored in a listed shard is listed\n\nEngines differ: those that follow the index drop it, those that read " +
 		"whole shards load it. A stale index after a re-export shows first here.",
+	Does:  whenUnknownTensor,
 	Since: since, Cost: deep,
 	Modes:  []string{"idx.tensor_not_listed"},
 	Faults: []string{"unlisted"},

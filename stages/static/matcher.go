@@ -2,6 +2,7 @@ package static
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -16,7 +17,9 @@ type matcher struct {
 	tails   map[string]bool // the same without what wraps the model
 	regexes []*regexp.Regexp
 	loose   []*regexp.Regexp // what a wildcard at the end may mean besides children
+	starts  []string         // the same for names without any other wildcard
 	bad     []string         // patterns that could not be understood
+	entries []string         // what was listed, as it was written
 }
 
 // matching returns a matcher of the entries: names, "re:" patterns, and names
@@ -24,7 +27,10 @@ type matcher struct {
 func matching(entries []gjson.Result) matcher {
 	m := matcher{exact: map[string]bool{}, tails: map[string]bool{}}
 	for _, e := range entries {
-		for _, name := range unfused(e.Str) {
+		if e.Str != "" {
+			m.entries = append(m.entries, e.Str)
+		}
+		for _, name := range unfused(strings.TrimSuffix(e.Str, ".weight")) {
 			m.add(name)
 		}
 	}
@@ -50,6 +56,13 @@ func (m *matcher) add(entry string) {
 // that it also covers x.gate_proj is a reading that may only excuse.
 func (m *matcher) addGlob(entry string) {
 	stem := strings.TrimSuffix(entry, "*")
+	if !strings.ContainsAny(stem, "*?[") { // the usual one; hundreds of patterns would take long
+		name := strings.TrimSuffix(stem, ".")
+		m.exact[name] = true
+		m.tails[unwrap(name)] = true
+		m.starts = append(m.starts, stem)
+		return
+	}
 	glob := strings.NewReplacer(`\*`, ".*", `\?`, ".", `\[`, "[", `\]`, "]").Replace(regexp.QuoteMeta(stem))
 	if stem != entry {
 		if re, err := regexp.Compile("^(?:" + glob + ")"); err == nil {
@@ -62,9 +75,12 @@ func (m *matcher) addGlob(entry string) {
 	m.addRegex(entry, glob)
 }
 
+// maxPatterns bounds the patterns of one list: each is tried on each module.
+const maxPatterns = 512
+
 func (m *matcher) addRegex(entry, pattern string) {
 	re, err := regexp.Compile("^(?:" + pattern + ")")
-	if err != nil { // Python's look-around has no counterpart
+	if err != nil || len(m.regexes) >= maxPatterns { // Python's look-around has no counterpart
 		m.bad = append(m.bad, entry)
 		return
 	}
@@ -113,6 +129,9 @@ func (m matcher) strictly(name string) bool {
 // without wrappers, or a single word of it.
 func (m matcher) loosely(name string) bool {
 	if m.strictly(name) || above(m.tails, unwrap(name)) || m.matches(unwrap(name)) || anyMatch(m.loose, name) {
+		return true
+	}
+	if slices.ContainsFunc(m.starts, func(s string) bool { return strings.HasPrefix(name, s) }) {
 		return true
 	}
 	for word := range strings.SplitSeq(name, ".") {

@@ -2,6 +2,7 @@ package static_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,7 +53,7 @@ var mutations = []struct {
 	{"qwen-7b-chat-gptq-int4", "other bits in one file", func(r real) {
 		r.config["quantization_config"].(map[string]any)["bits"] = 8
 	}, []string{"q.declarations_disagree"}},
-	{"gemma4-26b-a4b-w4a16-ct", "scales of some experts lost", func(r real) { r.drop("layers.9.experts.12", "weight_scale") }, []string{"q.missing_part", "shard.missing", "shard.split_parts"}},
+	{"gemma4-26b-a4b-w4a16-ct", "scales of some experts lost", func(r real) { r.drop("layers.9.experts.12", "weight_scale") }, []string{"q.experts_partial", "q.missing_part", "shard.missing", "shard.split_parts"}},
 	{"gemma4-26b-a4b-w4a16-ct", "one expert lost", func(r real) { r.drop("layers.9.experts.127.") }, []string{"arch.experts", "shard.missing", "shard.split_parts"}},
 	{"gemma4-26b-a4b-w4a16-ct", "an ignored module too many", func(r real) {
 		q := r.config["quantization_config"].(map[string]any)
@@ -67,6 +68,46 @@ var mutations = []struct {
 	{"llama31-8b-bnb-int8", "declaration lost", func(r real) { delete(r.config, "quantization_config") }, []string{"idx.size_vs_config?", "q.undeclared"}},
 	{"dolphin-mixtral-8x7b-bf16", "an expert lost", func(r real) { r.drop("layers.4.", "experts.6.") }, []string{"arch.experts", "idx.size_vs_config"}},
 	{"deepseek-ocr-fp32", "a dense layer counted as one of experts", func(r real) { r.config["first_k_dense_replace"] = 0 }, nil},
+	{"gemma4-26b-a4b-w4a16-ct", "an exclusion of a module that is not there", func(r real) {
+		q := r.config["quantization_config"].(map[string]any)
+		q["ignore"] = append(q["ignore"].([]any), "model.language_model.layers.3.block_sparse_moe.gate")
+	}, []string{"q.ignore_no_match", "shard.missing", "shard.split_parts"}},
+	{"gemma4-26b-a4b-w4a16-ct", "a quantised cache declared", func(r real) {
+		r.config["quantization_config"].(map[string]any)["kv_cache_scheme"] = map[string]any{"num_bits": 8, "type": "float", "dynamic": false}
+	}, []string{"q.kv_scales", "shard.missing", "shard.split_parts"}},
+	{"gemma4-26b-a4b-w4a16-ct", "another format declared", func(r real) {
+		q := r.config["quantization_config"].(map[string]any)
+		q["format"] = "nvfp4-pack-quantized"
+		for _, g := range q["config_groups"].(map[string]any) {
+			delete(g.(map[string]any), "format")
+		}
+	}, []string{"q.missing_part", "shard.missing", "shard.split_parts"}},
+	{"gemma4-26b-a4b-w4a16-ct", "a sparse format declared", func(r real) {
+		r.config["quantization_config"].(map[string]any)["sparsity_config"] = map[string]any{"format": "sparse-24-bitmask"}
+	}, []string{
+		"q.dtype", "q.experts_partial", "q.fused_split", "q.group", "q.ignore_no_match", "q.missing_part", "q.orphan_part", "q.plain_but_declared",
+		"q.quantised_but_ignored", "q.shape", "shard.missing", "shard.split_parts", // all of them "not verified"
+	}},
+	{"qwen3-14b-mlx-4bit", "offsets of one layer lost", func(r real) { r.drop("layers.8.", "biases") }, []string{"q.missing_part", "shard.split_parts"}},
+	{"qwen3-14b-mlx-4bit", "scales of one layer lost", func(r real) { r.drop("layers.8.", "scales") }, []string{"q.missing_part", "shard.split_parts"}},
+	{"llama31-8b-bnb-int8", "scales of one layer lost", func(r real) { r.drop("layers.8.", "SCB") }, []string{"q.missing_part"}},
+	{"molmo-7b-bnb-nf4", "packed weights of one layer lost", func(r real) {
+		for n := range r.weights {
+			if strings.Contains(n, "blocks.3.") && strings.HasSuffix(n, "att_proj.weight") {
+				delete(r.weights, n)
+			}
+		}
+	}, []string{"q.orphan_part"}},
+	{"gpt-oss-20b-mxfp4", "declared as GPTQ", func(r real) {
+		r.config["quantization_config"] = map[string]any{"quant_method": "gptq", "bits": 4, "group_size": 32}
+	}, []string{"q.plain_but_declared"}},
+	{"gpt-oss-20b-mxfp4", "a shorter factor", func(r real) { r.config["rope_scaling"].(map[string]any)["factor"] = 16 }, []string{"ctx.rope"}},
+	{"smollm2-135m-bf16", "an adapter's prefix left on all names", func(r real) {
+		for n, s := range maps.Clone(r.weights) {
+			delete(r.weights, n)
+			r.weights["base_model.model."+n] = s
+		}
+	}, []string{"arch.unknown_names"}},
 	{"minimax-m1-456b-bf16", "one of a kind lost a weight", func(r real) { r.drop("layers.15.", "self_attn.v_proj") }, []string{"arch.layer_shape"}},
 }
 

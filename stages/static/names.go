@@ -78,6 +78,9 @@ func noHeader(inv checkpoint.Inventory) gates.Finding {
 	return gates.NotApply("no shard is here yet")
 }
 
+// lastWord returns what stands behind the last dot of a module's name.
+func lastWord(module string) string { return module[strings.LastIndexByte(module, '.')+1:] }
+
 // plural returns "1 tensor", "2 tensors".
 func plural(n int, noun string) string {
 	if n == 1 {

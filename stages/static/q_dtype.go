@@ -2,8 +2,6 @@ package static
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"infbench/gates"
 	"infbench/stages/checkpoint"
@@ -20,13 +18,12 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Next:   []string{"export again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
 		return judgeParts(inv, "dtypes fit the scheme", func(j judgement, m checkpoint.Module) string {
+			form := j.rules.of(m.Name)
 			for _, part := range m.Parts {
-				allowed, ruled := j.rules.dtypes[part]
-				if !ruled {
-					continue
-				}
-				if t, here := inv.Tensor(m.Tensor(part)); here && !slices.Contains(allowed, t.DType) {
-					return fmt.Sprintf("%s is %s, want %v", part, t.DType, allowed)
+				if t, here := inv.Tensor(m.Tensor(part)); here {
+					if bad := form.badType(part, t.DType); bad != "" {
+						return bad
+					}
 				}
 			}
 			return ""
@@ -46,7 +43,7 @@ func judgeParts(inv checkpoint.Inventory, claim string, wrong func(judgement, ch
 	var bad []string
 	first, looked := "", 0
 	for _, m := range j.whole {
-		if _, here := inv.Tensor(m.Tensor(j.rules.weight)); !here {
+		if _, here := inv.Tensor(m.Tensor(j.rules.of(m.Name).weightOf(m))); !here {
 			continue
 		}
 		looked++
@@ -60,8 +57,8 @@ func judgeParts(inv checkpoint.Inventory, claim string, wrong func(judgement, ch
 	switch {
 	case len(bad) > 0:
 		return with(gates.Fail("%s of %d: %s", share(inv, bad, "module"), looked, first), bad)
-	case looked == 0:
+	case looked == 0 && len(j.unsure) == 0:
 		return gates.NotApply("no quantised module is among the headers")
 	}
-	return gates.Pass("%s: %s", plural(looked, "module"), claim)
+	return j.pass("%s: %s", plural(looked, "module"), claim)
 }

@@ -18,10 +18,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Next:   []string{"compare group_size or weight_block_size with the shapes", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
 		return judgeParts(inv, "shapes fit each other", func(j judgement, m checkpoint.Module) string {
-			if j.rules.shape == nil {
-				return ""
-			}
-			return j.rules.shape(func(part string) []int64 {
+			return j.rules.of(m.Name).badShape(func(part string) []int64 {
 				t, here := inv.Tensor(m.Tensor(part))
 				if !here || !m.Has(part) {
 					return nil

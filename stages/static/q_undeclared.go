@@ -13,6 +13,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/q.undeclared",
 	Doc: "quantised tensors come with a declaration\n\nScales without a declaration are ignored: one report measured weights wrong by a factor of 700, " +
 		"without any message.",
+	Does:  whenUnknownTensor,
 	Since: since, Cost: pass,
 	Modes:  []string{"q.undeclared"},
 	Faults: []string{"fp8-dtype", "mlx-offsets", "scales-stored"},

@@ -3,58 +3,84 @@ package static
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"infbench/stages/checkpoint"
+
+	"github.com/tidwall/gjson"
 )
 
 // AWQ: the same parts as GPTQ, but the output dimension is packed, so qweight is
 // [K, N/8]; zero points are needed by most kernels whatever zero_point says.
 var _ = addScheme(scheme{
-	methods: []string{"awq"},
-	rules:   awqRules,
-	marks:   []string{"qweight", "qzeros"},
+	methods:  []string{"awq", "awq_marlin"},
+	declared: "quantization_config or quant_config.json: bits or w_bit, group_size or q_group_size, version; exclusions in modules_to_not_convert",
+	variants: awqVariants,
+	rules:    awqRules,
+	marks:    []string{"qweight", "qzeros"},
 })
 
+var awqVariants = []variant{
+	{name: "gemm", when: "version gemm or none", parts: []part{
+		{name: "qweight", types: "I32", shape: "[K, N*bits/32]"},
+		{name: "qzeros", types: "I32", shape: "[K/g, N*bits/32]"},
+		{name: "scales", types: scaleTypes, shape: "[K/g, N]"},
+	}},
+	{name: "gemv", when: "version gemv; w is K/g/8, padded", parts: []part{
+		{name: "qweight", types: "I32", shape: "[N, K*bits/32]"},
+		{name: "qzeros", types: "I32", shape: "[N, w]"},
+		{name: "scales", types: scaleTypes, shape: "[N, w*8]"},
+	}},
+	{name: "exllama", when: "version exllama: packed as GPTQ packs", parts: []part{
+		{name: "qweight", types: "I32", shape: "[K*bits/32, N]"},
+		{name: "qzeros", types: "I32", shape: "[K/g, N*bits/32]"},
+		{name: "scales", types: scaleTypes, shape: "[K/g, N]"},
+	}},
+	{name: "gemv_fast", when: "version gemv_fast or llm-awq: interleaved", parts: []part{
+		{name: "qweight", types: "I16"},
+		{name: "qzeros", types: "F16 BF16"},
+		{name: "scales", types: "F16 BF16"},
+	}},
+	{name: "marlin", when: "version marlin: repacked", parts: []part{
+		{name: "qweight", types: "I32"},
+		{name: "qzeros", types: "I32"},
+		{name: "scales", types: scaleTypes},
+	}},
+}
+
 func awqRules(d checkpoint.Declaration) (rules, string) {
-	bits := cmp.Or(d.Fields.Get("bits").Int(), d.Fields.Get("w_bit").Int(), 4)
-	group := cmp.Or(d.Fields.Get("group_size").Int(), d.Fields.Get("q_group_size").Int(), 128)
-	r := rules{
-		weight:  "qweight",
-		needs:   [][]string{{"qzeros"}, {"scales"}},
-		marks:   []string{"qweight", "qzeros", "scales"},
-		exclude: excluded(d, "modules_to_not_convert"),
-	}
-	switch version := cmp.Or(d.Fields.Get("version").Str, "gemm"); version {
-	case "gemm", "GEMM":
-		r.dtypes = map[string][]checkpoint.DType{"qweight": {"I32"}, "qzeros": {"I32"}, "scales": scaleTypes}
-		r.shape = awqShape(bits, group)
-	case "gemv", "GEMV", "exllama", "gemv_fast", "llm-awq", "marlin":
-		// Presence is the same in every layout; shapes are looked at in gemm alone.
+	r := rules{exclude: excluded(d, "modules_to_not_convert")}
+	version := strings.ToLower(cmp.Or(d.Fields.Get("version").Str, "gemm"))
+	switch version {
+	case "gemm", "gemv", "exllama", "gemv_fast", "marlin":
+	case "llm-awq":
+		version = "gemv_fast"
 	default:
 		return r, "version " + version + " is not covered"
 	}
+	r.form = awqForm(version, d.Fields, d.Fields)
+	r.formOf = layerForms(d.Fields.Get("extra_config"), &r.exclude, func(own gjson.Result) form { return awqForm(version, own, d.Fields) })
 	return r, ""
 }
 
-func awqShape(bits, group int64) func(func(string) []int64) string {
-	return func(shape func(string) []int64) string {
-		q, s, z := shape("qweight"), shape("scales"), shape("qzeros")
-		if len(q) != 2 || bits <= 0 || bits > 8 {
+// awqForm returns the form of a module whose own fields come before those of the
+// whole declaration.
+func awqForm(version string, own, whole gjson.Result) form {
+	known := packing(own, whole)
+	for letter, usual := range map[string]int64{"bits": 4, "g": 128} {
+		if _, stated := known[letter]; !stated {
+			known[letter] = usual
+		}
+	}
+	f := variantOf(awqVariants, version).form(whole, known)
+	if version == "gemm" {
+		f.mixedUp = func(shape func(string) []int64) string {
+			q, s := shape("qweight"), shape("scales")
+			if len(q) == 2 && len(s) == 2 && s[1] == q[1] && q[1] != q[1]*32/known["bits"] {
+				return fmt.Sprintf("qweight %v and scales %v are packed as GPTQ packs them", q, s)
+			}
 			return ""
 		}
-		k, n := q[0], q[1]*32/bits
-		groups := int64(1)
-		if group > 0 {
-			groups = cdiv(k, group)
-		}
-		switch {
-		case len(s) == 2 && s[1] == q[1] && s[1] != n:
-			return fmt.Sprintf("qweight %v and scales %v are packed as GPTQ packs them", q, s)
-		case len(s) == 2 && (s[0] != groups || s[1] != n):
-			return fmt.Sprintf("scales are %v, want %v for a qweight %v in groups of %d", s, []int64{groups, n}, q, group)
-		case len(z) == 2 && (z[0] != groups || z[1] != q[1]):
-			return fmt.Sprintf("qzeros are %v, want %v for a qweight %v", z, []int64{groups, q[1]}, q)
-		}
-		return ""
 	}
+	return f
 }

@@ -3,6 +3,8 @@ package static
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"infbench/stages/checkpoint"
 
@@ -13,64 +15,182 @@ import (
 // names, full names or "re:" patterns matched from the start.
 var _ = addScheme(scheme{
 	methods: []string{"compressed-tensors", "compressed_tensors"},
-	rules:   compressedRules,
-	marks:   []string{"weight_packed", "weight_scale", "weight_shape", "weight_global_scale", "weight_zero_point", "weight_g_idx"},
+	declared: "quantization_config or compression_config: format, config_groups with targets and a format of their own; exclusions in ignore " +
+		"(full names, class names, `re:` patterns)",
+	variants: compressedVariants,
+	rules:    compressedRules,
+	marks:    []string{"weight_packed", "weight_scale", "weight_shape", "weight_global_scale", "weight_zero_point", "weight_g_idx"},
 })
 
+var (
+	asymmetric = when{"if weights.symmetric is false", func(g gjson.Result) bool { return g.Get("weights.symmetric").Type == gjson.False }}
+	actGroups  = whenIs("weights.actorder", "group")
+	quantInput = when{"if input_activations are stated", func(g gjson.Result) bool { return g.Get("input_activations").IsObject() }}
+	fixedInput = when{"if input_activations are stated and not dynamic", func(g gjson.Result) bool {
+		dynamic := g.Get("input_activations.dynamic")
+		return g.Get("input_activations").IsObject() && !dynamic.Bool() && dynamic.Str != "local"
+	}}
+
+	zeroPoint  = part{name: "weight_zero_point", types: "I32 I8 U8 F8_E4M3", when: asymmetric}
+	groupIndex = part{name: "weight_g_idx", types: "I32 I64", shape: "[K]", when: actGroups}
+	inputScale = part{name: "input_scale", types: scaleTypes, when: fixedInput}
+)
+
+const compressedMarks = "weight_packed weight_scale weight_shape weight_zero_point weight_g_idx"
+
+var compressedVariants = []variant{
+	{name: "pack-quantized", marks: compressedMarks, parts: []part{
+		{name: "weight_packed", types: "I32", shape: "[N, K*bits/32]"},
+		{name: "weight_scale", types: scaleTypes, shape: "[N, K/g]"},
+		{name: "weight_shape", types: "I64 I32", shape: "[2]"},
+		zeroPoint, groupIndex,
+		{name: "input_global_scale", types: scaleTypes, when: whenIs("input_activations.strategy", "tensor_group")},
+	}},
+	{name: "int-quantized", marks: "weight_scale weight_zero_point input_scale weight_g_idx", parts: compressedPlain("I8")},
+	{name: "float-quantized", marks: "weight_scale weight_zero_point input_scale weight_g_idx", parts: compressedPlain("F8_E4M3")},
+	{
+		name: "naive-quantized", when: "as int-quantized or float-quantized, by weights.type", marks: "weight_scale weight_zero_point input_scale weight_g_idx",
+		parts: compressedPlain("I8 F8_E4M3"),
+	},
+	{name: "nvfp4-pack-quantized", marks: "weight_packed weight_scale weight_global_scale input_global_scale", parts: []part{
+		{name: "weight_packed", types: "U8", shape: "[N, K/2]"},
+		{name: "weight_scale", types: "F8_E4M3", shape: "[N, K/16]"},
+		{name: "weight_global_scale", types: "F32"},
+		{name: "input_global_scale", types: "F32", when: quantInput},
+	}},
+	{name: "mxfp4-pack-quantized", marks: compressedMarks, parts: []part{
+		{name: "weight_packed", types: "U8", shape: "[N, K/2]"},
+		{name: "weight_scale", types: e8m0, shape: "[N, K/32]"},
+		zeroPoint,
+	}},
+	{name: "mxfp8-quantized", marks: compressedMarks, parts: []part{
+		{name: "weight", types: "F8_E4M3", shape: "[N, K]"},
+		{name: "weight_scale", types: e8m0, shape: "[N, K/32]"},
+	}},
+	{name: "dense", when: "nothing is packed", parts: []part{{name: "weight"}}},
+}
+
+// compressedPlain are the parts of the formats that do not pack; what a row of
+// weight_scale stands for follows from weights.strategy.
+func compressedPlain(types string) []part {
+	return []part{
+		{name: "weight", types: types, shape: "[N, K]"},
+		{name: "weight_scale", types: scaleTypes, shape: "[] or [N] or [N/bn, K/bk]"},
+		inputScale,
+		{name: "input_zero_point", types: "I8 F8_E4M3", when: when{
+			"if input_activations are not dynamic and not symmetric",
+			func(g gjson.Result) bool {
+				return fixedInput.holds(g) && g.Get("input_activations.symmetric").Type == gjson.False
+			},
+		}},
+		zeroPoint, groupIndex,
+	}
+}
+
+// compressedRules gives each module the form of the group that targets it: by name
+// first, then by class, as engines look.
 func compressedRules(d checkpoint.Declaration) (rules, string) {
-	r := rules{exclude: excluded(d, "ignore"), routers: true, weight: "weight"}
-	format, group, why := compressedGroup(d)
-	if why != "" {
-		return r, why
+	r := rules{exclude: excluded(d, "ignore"), routers: true}
+	if s := d.Fields.Get("sparsity_config.format").Str; s != "" && s != "dense" {
+		return r, fmt.Sprintf("the sparse format %q is not covered", s)
 	}
-	weights, act := group.Get("weights"), group.Get("input_activations")
-	asym := weights.Get("symmetric").Exists() && !weights.Get("symmetric").Bool()
-	r.include = targets(group)
-	switch format {
-	case "pack-quantized":
-		r.packed(weights)
-	case "int-quantized", "float-quantized", "naive-quantized":
-		r.unpacked(format, weights, act)
-	case "nvfp4-pack-quantized":
-		r.nvfp4(act)
-		return r, ""
-	case "dense":
-		r.plainAllowed = true
-		return r, ""
-	default:
-		return r, fmt.Sprintf("format %q is not covered", format)
+	var groups []compressedGroup
+	d.Fields.Get("config_groups").ForEach(func(_, g gjson.Result) bool {
+		for _, t := range g.Get("targets").Array() {
+			if strings.ContainsAny(t.Str, ".:") { // a class has neither
+				r.targets = append(r.targets, t.Str)
+			}
+		}
+		groups = append(groups, compressedGroup{targets(g), compressedForm(cmp.Or(g.Get("format").Str, d.Fields.Get("format").Str), g)})
+		return true
+	})
+	if len(groups) > maxPatterns {
+		return r, "there are too many groups"
 	}
-	if asym {
-		r.needs = append(r.needs, []string{"weight_zero_point"})
+	if len(groups) == 0 {
+		groups = []compressedGroup{{form: compressedForm(d.Fields.Get("format").Str, gjson.Result{})}}
 	}
-	if weights.Get("actorder").Str == "group" {
-		r.needs = append(r.needs, []string{"weight_g_idx"})
+	slices.SortStableFunc(groups, func(a, b compressedGroup) int { return cmp.Compare(a.rank(), b.rank()) })
+	r.form, r.include = groups[len(groups)-1].form, groups[len(groups)-1].meant
+	if len(groups) == 1 {
+		return r, r.form.unsure
+	}
+	find := func(module string) *form {
+		for i := range groups {
+			if groups[i].meant == nil || groups[i].meant(module) {
+				return &groups[i].form
+			}
+		}
+		return nil
+	}
+	if r.formOf = find; r.include != nil { // no group takes every linear layer
+		r.include = func(module string) bool { return find(module) != nil }
+		r.form = notCovered("no group of config_groups targets it")
+		r.form.marks = strings.Fields(compressedMarks)
 	}
 	return r, ""
 }
 
-// compressedGroup returns the one group that the rules are about, and its format.
-func compressedGroup(d checkpoint.Declaration) (format string, group gjson.Result, why string) {
-	format = d.Fields.Get("format").Str
-	d.Fields.Get("config_groups").ForEach(func(_, g gjson.Result) bool {
-		f := cmp.Or(g.Get("format").Str, format)
-		if group.Exists() && (f != format || g.Get("weights").Raw != group.Get("weights").Raw) {
-			why = "several groups that differ are not covered"
-		}
-		format, group = f, g
-		return true
-	})
-	if s := d.Fields.Get("sparsity_config.format").Str; s != "" && s != "dense" {
-		why = fmt.Sprintf("the sparse format %q is not covered", s)
+// A compressedGroup is one of the config_groups: which modules it means, nil for
+// every linear layer, and what they store.
+type compressedGroup struct {
+	meant func(string) bool
+	form  form
+}
+
+func (g compressedGroup) rank() int {
+	if g.meant == nil {
+		return 1
 	}
-	return format, group, why
+	return 0
+}
+
+func compressedForm(format string, group gjson.Result) form {
+	i := slices.IndexFunc(compressedVariants, func(v variant) bool { return v.name == format })
+	if i < 0 {
+		return notCovered("format %q is not covered", format)
+	}
+	v, weights, known := compressedVariants[i], group.Get("weights"), letters{}
+	switch format {
+	case "pack-quantized":
+		known["g"] = weights.Get("group_size").Int()
+		if bits := weights.Get("num_bits").Int(); bits > 0 && bits <= 8 {
+			known["bits"] = bits
+		}
+	case "int-quantized", "float-quantized", "naive-quantized":
+		if weights.Get("type").Str == "int" && format == "naive-quantized" {
+			v = v.with("weight", "I8", "[N, K]")
+		} else if format == "naive-quantized" {
+			v = v.with("weight", "F8_E4M3", "[N, K]")
+		}
+		v = v.with("weight_scale", scaleTypes, compressedScale(weights, known))
+	}
+	f := v.form(group, known)
+	f.plainAllowed = format == "dense"
+	return f
+}
+
+// compressedScale returns the shape of weight_scale under a strategy.
+func compressedScale(weights gjson.Result, known letters) string {
+	block := weights.Get("block_structure").Array()
+	switch strategy := weights.Get("strategy").Str; {
+	case strategy == "block" && len(block) == 2:
+		known["bn"], known["bk"] = block[0].Int(), block[1].Int()
+		return "[N/bn, K/bk]"
+	case strategy == "block":
+		return ""
+	case strategy == "group":
+		known["g"] = weights.Get("group_size").Int()
+		return "[N, K/g]"
+	}
+	return perTensor
 }
 
 // targets returns which modules a group means, nil for every linear layer.
 func targets(group gjson.Result) func(string) bool {
 	list := group.Get("targets").Array()
 	for _, t := range list {
-		if t.Str == "Linear" || t.Str == "LinearBase" || t.Str == "FusedMoE" {
+		if compressedClasses[t.Str] {
 			return nil
 		}
 	}
@@ -81,74 +201,5 @@ func targets(group gjson.Result) func(string) bool {
 	return m.loosely
 }
 
-func (r *rules) packed(weights gjson.Result) {
-	bits, group := weights.Get("num_bits").Int(), weights.Get("group_size").Int()
-	r.weight = "weight_packed"
-	r.needs = [][]string{{"weight_scale"}, {"weight_shape"}}
-	r.marks = []string{"weight_packed", "weight_scale", "weight_shape", "weight_zero_point", "weight_g_idx"}
-	r.dtypes = map[string][]checkpoint.DType{
-		"weight_packed": {"I32"}, "weight_scale": scaleTypes, "weight_shape": {"I64", "I32"}, "weight_zero_point": {"I32", "I8"},
-	}
-	r.shape = func(shape func(string) []int64) string {
-		p, s := shape("weight_packed"), shape("weight_scale")
-		if n := shape("weight_shape"); n != nil && product(n) != 2 {
-			return fmt.Sprintf("weight_shape is %v, want [2]", n)
-		}
-		if len(p) != 2 || len(s) != 2 || bits <= 0 || bits > 8 {
-			return ""
-		}
-		groups := int64(1)
-		if group > 0 {
-			// K is known to within one packed word; the groups bound it from above.
-			groups = cdiv(p[1]*32/bits, group)
-		}
-		return differ("weight_scale", s, []int64{p[0], groups}, p)
-	}
-}
-
-func (r *rules) unpacked(format string, weights, act gjson.Result) {
-	r.needs = [][]string{{"weight_scale"}}
-	r.marks = []string{"weight_scale", "weight_zero_point", "input_scale", "weight_g_idx"}
-	if act.IsObject() && !act.Get("dynamic").Bool() && act.Get("dynamic").Str != "local" {
-		r.needs = append(r.needs, []string{"input_scale"})
-	}
-	kinds := []checkpoint.DType{"F8_E4M3"}
-	if format == "int-quantized" || format == "naive-quantized" && weights.Get("type").Str == "int" {
-		kinds = []checkpoint.DType{"I8"}
-	}
-	r.dtypes = map[string][]checkpoint.DType{"weight": kinds, "weight_scale": scaleTypes, "input_scale": scaleTypes}
-	r.shape = scalarShape("weight_scale")
-	switch block := weights.Get("block_structure").Array(); {
-	case weights.Get("strategy").Str == "block" && len(block) == 2 && block[0].Int() > 0 && block[1].Int() > 0:
-		r.shape = blockShape("weight_scale", block[0].Int(), block[1].Int())
-	case weights.Get("strategy").Str == "group":
-		r.shape = blockShape("weight_scale", 1, max(weights.Get("group_size").Int(), 1))
-	case weights.Get("strategy").Str == "block":
-		r.shape = nil
-	}
-}
-
-func (r *rules) nvfp4(act gjson.Result) {
-	r.weight = "weight_packed"
-	r.needs = [][]string{{"weight_scale"}, {"weight_global_scale"}}
-	if act.IsObject() {
-		r.needs = append(r.needs, []string{"input_global_scale"})
-	}
-	r.marks = []string{"weight_packed", "weight_scale", "weight_global_scale", "input_global_scale"}
-	r.dtypes = map[string][]checkpoint.DType{
-		"weight_packed": {"U8"}, "weight_scale": {"F8_E4M3"}, "weight_global_scale": {"F32"}, "input_global_scale": {"F32"},
-	}
-	r.shape = nvfp4Shape("weight_packed", "weight_scale")
-}
-
-// nvfp4Shape wants one scale for each 16 values, which take 8 bytes.
-func nvfp4Shape(weight, scale string) func(func(string) []int64) string {
-	return func(shape func(string) []int64) string {
-		p, s := shape(weight), shape(scale)
-		if len(p) < 2 || s == nil {
-			return ""
-		}
-		want := append(append([]int64{}, p[:len(p)-1]...), cdiv(p[len(p)-1], 8))
-		return differ(scale, s, want, p)
-	}
-}
+// compressedClasses are the classes of linear layers that targets name.
+var compressedClasses = setOf("Linear LinearBase FusedMoE MoELinear RowParallelLinear ColumnParallelLinear")

@@ -3,6 +3,7 @@ package static
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"infbench/stages/checkpoint"
@@ -12,40 +13,124 @@ import (
 
 // GPTQ: the input dimension is packed, so qweight is [K*bits/32, N].
 var _ = addScheme(scheme{
-	methods: []string{"gptq"},
-	rules:   gptqRules,
-	marks:   []string{"qweight", "qzeros", "g_idx"},
+	methods: []string{"gptq", "gptq_marlin", "marlin"},
+	declared: "quantization_config or quantize_config.json: bits, group_size (-1: one group), desc_act, checkpoint_format; no list of exclusions, " +
+		"but modules_in_block_to_quantize, and dynamic with patterns that override or, with `-:`, exclude",
+	variants: gptqVariants,
+	rules:    gptqRules,
+	marks:    []string{"qweight", "qzeros", "g_idx"},
 })
 
+// actOrder: without g_idx the groups of an act-order checkpoint are read in file order.
+var actOrder = when{"if desc_act is true and the group is smaller than K", func(f gjson.Result) bool {
+	return f.Get("desc_act").Bool() && f.Get("group_size").Int() > 0
+}}
+
+var gptqVariants = []variant{
+	{name: "gptq", when: "checkpoint_format gptq, gptq_v2, gptq_p or none", parts: []part{
+		{name: "qweight", types: "I32", shape: "[K*bits/32, N]"},
+		{name: "qzeros", types: "I32", shape: "[K/g, N*bits/32]"},
+		{name: "scales", types: scaleTypes, shape: "[K/g, N]"},
+		{name: "g_idx", types: "I32", shape: "[K]", when: actOrder},
+	}},
+	{name: "marlin", when: "checkpoint_format or quant_method marlin", parts: []part{
+		{name: "B", types: "I32"},
+		{name: "s", types: "F16 BF16"},
+	}},
+}
+
 func gptqRules(d checkpoint.Declaration) (rules, string) {
-	bits, group := d.Fields.Get("bits").Int(), d.Fields.Get("group_size")
-	r := rules{
-		weight: "qweight",
-		needs:  [][]string{{"qzeros"}, {"scales"}},
-		marks:  []string{"qweight", "qzeros", "scales", "g_idx"},
-		dtypes: map[string][]checkpoint.DType{
-			"qweight": {"I32"}, "qzeros": {"I32"}, "g_idx": {"I32"}, "scales": scaleTypes,
-		},
-		exclude: excluded(d, "modules_to_not_convert"),
-		include: gptqBlocks(d),
-		shape:   gptqShape(bits, group.Int()),
-	}
-	if format := cmp.Or(d.Fields.Get("checkpoint_format").Str, d.Fields.Get("format").Str); format == "marlin" || format == "bitblas" || format == "qqq" {
+	r := rules{exclude: excluded(d, "modules_to_not_convert"), include: gptqBlocks(d)}
+	switch format := cmp.Or(d.Fields.Get("checkpoint_format").Str, d.Fields.Get("format").Str); {
+	case format == "bitblas" || format == "qqq":
 		return r, "the serialised format " + format + " is not covered"
+	case format == "marlin" || d.Method == "marlin":
+		r.form = variantOf(gptqVariants, "marlin").form(d.Fields, nil)
+		return r, ""
 	}
-	if d.Fields.Get("desc_act").Bool() && group.Int() > 0 {
-		// Without it the groups of an act-order checkpoint are read in file order.
-		r.needs = append(r.needs, []string{"g_idx"})
-	}
-	d.Fields.Get("dynamic").ForEach(func(k, v gjson.Result) bool {
-		if pattern, off := strings.CutPrefix(k.Str, "-:"); off {
-			r.exclude.addRegex(k.Str, pattern)
-		} else if v.Get("bits").Exists() || v.Get("group_size").Exists() {
-			r.shape = nil // widths differ from module to module
+	r.form = gptqForm(d.Fields, d.Fields)
+	layer := layerForms(d.Fields.Get("extra_config"), &r.exclude, func(own gjson.Result) form { return gptqForm(own, d.Fields) })
+	dynamic := gptqDynamic(d.Fields, &r.exclude)
+	r.formOf = func(module string) *form {
+		if dynamic != nil {
+			if f := dynamic(module); f != nil {
+				return f
+			}
 		}
+		return layer(module)
+	}
+	return r, ""
+}
+
+// gptqForm returns the form of a module whose own fields come before those of the
+// whole declaration.
+func gptqForm(own, whole gjson.Result) form {
+	f := variantOf(gptqVariants, "gptq").form(whole, packing(own, whole))
+	f.mixedUp = func(shape func(string) []int64) string {
+		q, s := shape("qweight"), shape("scales")
+		if bits := f.values["bits"]; len(q) == 2 && len(s) == 2 && s[1] != q[1] && s[1] == q[1]*32/max(bits, 1) {
+			return fmt.Sprintf("qweight %v and scales %v are packed as AWQ packs them", q, s)
+		}
+		return ""
+	}
+	return f
+}
+
+// packing returns the bits and the group size that fields state; a width that no
+// packing has is left out, and nothing follows from it.
+func packing(own, whole gjson.Result) letters {
+	v := letters{}
+	first := func(keys ...string) (n int64, ok bool) {
+		for _, where := range []gjson.Result{own, whole} {
+			for _, k := range keys {
+				if r := where.Get(k); r.Type == gjson.Number {
+					return r.Int(), true
+				}
+			}
+		}
+		return 0, false
+	}
+	if bits, ok := first("bits", "w_bit"); ok && bits > 0 && bits <= 8 {
+		v["bits"] = bits
+	}
+	if group, ok := first("group_size", "q_group_size"); ok {
+		v["g"] = group
+	}
+	return v
+}
+
+// gptqDynamic returns the forms of modules that a pattern of "dynamic" overrides,
+// and adds those that one excludes to the exclusions.
+func gptqDynamic(fields gjson.Result, exclude *matcher) func(string) *form {
+	type override struct {
+		pattern *regexp.Regexp
+		form    form
+	}
+	var list []override
+	fields.Get("dynamic").ForEach(func(k, v gjson.Result) bool {
+		if pattern, off := strings.CutPrefix(k.Str, "-:"); off {
+			exclude.addRegex(k.Str, pattern)
+			return true
+		}
+		re, err := regexp.Compile("^(?:" + strings.TrimPrefix(k.Str, "+:") + ")")
+		if err != nil || len(list) >= maxPatterns {
+			exclude.bad = append(exclude.bad, k.Str)
+			return true
+		}
+		list = append(list, override{re, gptqForm(v, fields)})
 		return true
 	})
-	return r, ""
+	if list == nil {
+		return nil
+	}
+	return func(module string) *form {
+		for i := range list {
+			if list[i].pattern.MatchString(module) {
+				return &list[i].form
+			}
+		}
+		return nil
+	}
 }
 
 // gptqBlocks returns which modules are meant, nil for all of the blocks.
@@ -68,30 +153,5 @@ func gptqBlocks(d checkpoint.Declaration) func(string) bool {
 			}
 		}
 		return false
-	}
-}
-
-func gptqShape(bits, group int64) func(func(string) []int64) string {
-	return func(shape func(string) []int64) string {
-		q, s, z, g := shape("qweight"), shape("scales"), shape("qzeros"), shape("g_idx")
-		if len(q) != 2 || bits <= 0 || bits > 8 {
-			return ""
-		}
-		k, n := q[0]*32/bits, q[1]
-		groups := int64(1)
-		if group > 0 {
-			groups = cdiv(k, group)
-		}
-		switch {
-		case len(s) == 2 && s[1] != n && s[1] == n*32/bits:
-			return fmt.Sprintf("qweight %v and scales %v are packed as AWQ packs them", q, s)
-		case len(s) == 2 && (s[0] != groups || s[1] != n):
-			return fmt.Sprintf("scales are %v, want %v for a qweight %v in groups of %d", s, []int64{groups, n}, q, group)
-		case len(z) == 2 && (z[0] != groups || z[1] != cdiv(n*bits, 32)):
-			return fmt.Sprintf("qzeros are %v, want %v for a qweight %v", z, []int64{groups, cdiv(n*bits, 32)}, q)
-		case len(g) == 1 && g[0] != k:
-			return fmt.Sprintf("g_idx is %v, want [%d] for a qweight %v", g, k, q)
-		}
-		return ""
 	}
 }

@@ -8,25 +8,24 @@ import (
 
 // MXFP4 as gpt-oss ships it: stacked experts as blocks and scales, the rest plain.
 var _ = addScheme(scheme{
-	methods: []string{"mxfp4"},
-	rules:   mxfp4Rules,
-	marks:   []string{"_blocks"},
+	methods:  []string{"mxfp4", "gpt_oss_mxfp4"},
+	declared: "quantization_config; exclusions in modules_to_not_convert, with wildcards",
+	variants: mxfp4Variants,
+	rules:    mxfp4Rules,
+	marks:    []string{"_blocks"},
 })
+
+var mxfp4Variants = []variant{
+	{name: "gpt-oss", when: "always; E experts stacked, B blocks of 32 values each", parts: []part{
+		{name: "_blocks", types: "U8", shape: "[E, N, B, 16]"},
+		{name: "_scales", types: e8m0, shape: "[E, N, B]"},
+	}},
+}
 
 func mxfp4Rules(d checkpoint.Declaration) (rules, string) {
 	return rules{
-		weight:  "_blocks",
-		needs:   [][]string{{"_scales"}},
-		marks:   []string{"_blocks", "_scales"},
+		form:    mxfp4Variants[0].form(d.Fields, nil),
 		exclude: excluded(d, "modules_to_not_convert"),
 		include: func(module string) bool { return strings.Contains(module, ".experts.") },
-		dtypes:  map[string][]checkpoint.DType{"_blocks": {"U8"}, "_scales": {"U8"}},
-		shape: func(shape func(string) []int64) string {
-			b, s := shape("_blocks"), shape("_scales")
-			if len(b) != 4 || s == nil {
-				return ""
-			}
-			return differ("_scales", s, b[:3], b)
-		},
 	}, ""
 }

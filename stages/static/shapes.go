@@ -1,7 +1,6 @@
 package static
 
 import (
-	"fmt"
 	"slices"
 
 	"infbench/stages/checkpoint"
@@ -24,15 +23,6 @@ func excluded(d checkpoint.Declaration, keys ...string) matcher {
 // cdiv divides and rounds up.
 func cdiv(a, b int64) int64 { return (a + b - 1) / b }
 
-// product returns the number of values of a shape; [] is a scalar.
-func product(shape []int64) int64 {
-	n := int64(1)
-	for _, s := range shape {
-		n *= s
-	}
-	return n
-}
-
 // squeeze drops axes of size one: writers differ in whether they keep them.
 func squeeze(shape []int64) []int64 {
 	if shape == nil {
@@ -41,10 +31,11 @@ func squeeze(shape []int64) []int64 {
 	return slices.DeleteFunc(slices.Clone(shape), func(n int64) bool { return n == 1 })
 }
 
-// differ compares a shape with the one that the weight demands.
-func differ(part string, got, want, weight []int64) string {
-	if slices.Equal(got, want) {
-		return ""
+// product returns the number of values of a shape; [] is a scalar.
+func product(shape []int64) int64 {
+	n := int64(1)
+	for _, s := range shape {
+		n *= s
 	}
-	return fmt.Sprintf("%s is %v, want %v for a weight %v", part, got, want, weight)
+	return n
 }

@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Doc: "no file outside the index stores tensors of the index\n\nOther safetensors files in the folder are usual (adapters, a vendor's own " +
 		"layout) and only recorded. One that holds the same tensors again is a leftover of another export: engines that read every " +
 		"*.safetensors file take whichever comes last.",
+	Does:  whenShardUnlisted,
 	Since: since, Cost: deep,
 	Modes:  []string{"shard.extra"},
 	Faults: []string{"second-copy"},

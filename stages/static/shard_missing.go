@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Doc: "every shard that the index names is there\n\nAn interrupted download was served: SGLang before July 2026 and older vLLM " +
 		"read the files that they find and boot, with the missing layers left as memory was. No shard at all is a state, not a defect. " +
 		"Numbering proves nothing: complete checkpoints count from 0 to n of n, or of n+1.",
+	Does:  whenShardMissing,
 	Since: since, Cost: glance,
 	Modes:  []string{"shard.missing"},
 	Faults: []string{"one-absent", "ready-to-serve"},

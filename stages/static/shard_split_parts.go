@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/shard.split_parts",
 	Doc: "no shard lies there in pieces\n\nHosts with a limit on file sizes get shards cut by split(1) as X.safetensors.part-aa and so on; " +
 		"no engine joins them.",
+	Does:  whenShardMissing,
 	Since: since, Cost: glance,
 	Modes:  []string{"shard.split_parts"},
 	Faults: []string{"pieces"},

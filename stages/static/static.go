@@ -4,8 +4,10 @@
 //
 // Each check is one file that adds itself to the list; what several share is in
 // names.go (what tensors there are), stack.go (the decoder's layers), family.go
-// (shapes of known architectures) and quant.go (what a quantised module stores).
-// A quantisation scheme is one file, scheme_….go, and so is a family.
+// (shapes of known architectures), quant.go (a declaration against the modules),
+// form.go (what a quantised module stores, as a table) and engines.go (what engines
+// do with a defect). A quantisation scheme is one file, scheme_….go, and so is a
+// family.
 //
 // Outcomes: a claim without meaning for this source, such as one about shard
 // headers before any shard has landed, is "not applicable" and does not disturb;

@@ -27,7 +27,8 @@ import (
 // values into its tensors; "X.gguf.json" describes a GGUF file; "X.safetensors.raw" holds a whole file as hex. In the
 // comment "open: NAME" opens one file instead of the folder, "serving: yes" asks
 // about serving, "resize: NAME DELTA" cuts or lengthens a file, "listed: NAME"
-// lists a file that is not here, and "mutation:" says what was done to a sound one.
+// lists a file that is not here, "filled: yes" puts a plausible number into every
+// value, and "mutation:" says what was done to a sound one.
 func TestFixtures(t *testing.T) {
 	gatetest.Run(t, static.Checks(), subject)
 }
@@ -41,6 +42,9 @@ func subject(t *testing.T, fixture *txtar.Archive) checkpoint.Inventory {
 			continue // goes into the shard of its name
 		case strings.HasSuffix(name, ".header"):
 			name, data = strings.TrimSuffix(name, ".header"), shard(t, f.Data)
+			if gatetest.Field(fixture, "filled") == "yes" {
+				plausible(data)
+			}
 			fill(t, data, fixture, name)
 		case strings.HasSuffix(name, ".gguf.json"):
 			raw, err := gguftest.Parse(f.Data)
@@ -110,12 +114,20 @@ func shard(t *testing.T, header []byte) []byte {
 	header = []byte(strings.TrimSpace(string(header)))
 	end := 0
 	for _, m := range offsets.FindAllSubmatch(header, -1) {
-		if n, err := strconv.Atoi(string(m[2])); err == nil && n < 1<<20 {
+		if n, err := strconv.Atoi(string(m[2])); err == nil && n < 1<<21 {
 			end = max(end, n)
 		}
 	}
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(out, header...), make([]byte, end)...)
+}
+
+// plausible fills the tensors of a shard with bytes that are a small number other
+// than zero in every dtype.
+func plausible(file []byte) {
+	for i := 8 + int(binary.LittleEndian.Uint64(file)); i < len(file); i++ {
+		file[i] = 0x3c
+	}
 }
 
 func resize(t *testing.T, path, delta string) {

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"infbench/internal/faultproxy"
+	"infbench/stages/static"
 )
 
 func checksCommand(c console) *cli.Command {
@@ -17,18 +18,22 @@ func checksCommand(c console) *cli.Command {
 		Name:  "checks",
 		Usage: "every check: what it claims, what it costs, which faults prove it",
 		Flags: append([]cli.Flag{jsonFlag()}, &cli.BoolFlag{Name: "markdown", Usage: "the reference page"},
+			&cli.BoolFlag{Name: "schemes", Usage: "the quantisation schemes that stage 0 covers, with the tensors of each"},
 			&cli.BoolFlag{Name: "faults", Usage: "the faults that the fixtures inject, with their parameters"}),
 		Action: func(ctx *cli.Context) error {
 			if ctx.Bool("faults") {
 				return faultList(c.out)
 			}
+			if ctx.Bool("schemes") {
+				if ctx.Bool("json") {
+					return indented(c.out, static.Schemes())
+				}
+				return schemesPage(c.out, static.Schemes(), static.NamedOnly())
+			}
 			infos := allInfos()
 			switch {
 			case ctx.Bool("json"):
-				e := json.NewEncoder(c.out)
-				e.SetEscapeHTML(false)
-				e.SetIndent("", "  ")
-				return e.Encode(infos)
+				return indented(c.out, infos)
 			case ctx.Bool("markdown"):
 				return checksPage(c.out, infos)
 			}
@@ -39,6 +44,14 @@ func checksCommand(c console) *cli.Command {
 			return t.Flush()
 		},
 	}
+}
+
+// indented writes a value as JSON for people.
+func indented(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }
 
 // faultList writes what a fixture's "fault:" line may name.

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,10 +35,7 @@ func explainCommand(c console) *cli.Command {
 				return usagef("no check has the id or covers the mode %.60q; infbench checks lists them", id)
 			}
 			if ctx.Bool("json") {
-				e := json.NewEncoder(c.out)
-				e.SetEscapeHTML(false)
-				e.SetIndent("", "  ")
-				return e.Encode(found)
+				return indented(c.out, found)
 			}
 			for n, i := range found {
 				if n > 0 {
@@ -70,6 +66,11 @@ func explain(c console, i gates.Info) {
 	list("needs", needs)
 	list("covers", []string{strings.Join(i.Modes, ", ")})
 	list("proven on the faults", []string{strings.Join(i.Faults, ", ")})
+	does := make([]string, len(i.Does))
+	for k, d := range i.Does {
+		does[k] = strings.TrimSpace(wrap(d.Engine+": "+d.Does, 100, "      "))
+	}
+	list("what engines do with it", does)
 	list("likely causes", i.Causes)
 	list("run next", i.Next)
 }
