@@ -59,6 +59,7 @@ type contents struct {
 	order     []string
 	folders   map[string]bool
 	broken    []string
+	commits   map[string]string
 	config    Config
 	gen       Doc
 	indexFile string
@@ -72,6 +73,7 @@ type contents struct {
 	tensors   map[string]*Tensor
 	names     []string
 	layout    func() *layout
+	derived   *sync.Map // of func() any, see Derive
 	print     func() string
 }
 
@@ -191,6 +193,13 @@ func (inv Inventory) Modules() []Module { return inv.get().layout().modules }
 // shared and must not be changed.
 func (inv Inventory) Stacks() []*Stack { return inv.get().layout().stacks }
 
+// Derive returns what of makes of an inventory. It is made once for all who share the
+// inventory and give the same key, and must not be changed.
+func Derive[T any](inv Inventory, key any, of func(Inventory) T) T {
+	f, _ := inv.get().derived.LoadOrStore(key, sync.OnceValue(func() any { return of(inv) }))
+	return f.(func() any)().(T)
+}
+
 // Fingerprint identifies the checkpoint: a SHA-256 over config.json, the index,
 // and names, dtypes and shapes of all headers that are here. It does not see
 // values: two fine-tunes of one model whose weights differ only in value share it
@@ -219,6 +228,7 @@ func (c *contents) finish() {
 			}
 		}
 	}
+	c.derived = &sync.Map{}
 	c.layout = sync.OnceValue(func() *layout { return newLayout(c.names) })
 	c.print = sync.OnceValue(c.fingerprint)
 }

@@ -41,8 +41,9 @@ func ParseDoc(name string, text []byte) Doc {
 // metadataFiles are the small files that say what a checkpoint is; they are read
 // at the same time as the headers. Others are read when they are asked for.
 var metadataFiles = []string{
-	ConfigFile, GenerationFile, tokenizerConfig, "special_tokens_map.json", "added_tokens.json",
+	ConfigFile, GenerationFile, tokenizerConfig, specialTokensMap, "added_tokens.json",
 	"hf_quant_config.json", "quantize_config.json", "quant_config.json", "quantization_config.json",
+	"quant_model_description.json", "quanto_qmap.json",
 }
 
 // limitOf returns the size in bytes up to which a small file is read.
@@ -132,7 +133,7 @@ func (d *documents) header(listed File, gguf bool, ahead int64) loaded {
 	out := loaded{name: listed.name, file: f}
 	if f.size > 0 && f.size <= pointerMax && f.pointer == (Pointer{}) {
 		start := make([]byte, f.size)
-		if _, err := r.ReadAt(start, 0); err == nil || err == io.EOF {
+		if _, err := r.ReadAt(start, 0); err == nil || errors.Is(err, io.EOF) {
 			out.file.pointer, _ = ParsePointer(start)
 		}
 	}

@@ -36,6 +36,9 @@ func splitName(name string) (module, part string) {
 	if i := strings.Index(name, ".weight."); i >= 0 {
 		return name[:i], name[i+1:] // weight.absmax and its like
 	}
+	if m, ok := strings.CutSuffix(name, ".weight_scales"); ok {
+		return m, "weight_scales" // EETQ's own part, not scales of a stack
+	}
 	for _, g := range gluedParts {
 		if strings.HasSuffix(name, g) && len(name) > len(g) {
 			cut := len(name) - len(g)

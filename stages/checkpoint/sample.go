@@ -1,9 +1,6 @@
 package checkpoint
 
-import (
-	"io"
-	"strings"
-)
+import "io"
 
 // Bounds of what is read of values: the first bytes of small tensors that a loader
 // multiplies with, never of a weight.
@@ -13,19 +10,17 @@ const (
 	sampleHeader = 8       // where values begin, behind the header's length
 )
 
-// sampledParts are the endings of the tensors of which a few bytes are read: scales,
-// and what GPTQ packs its zero points and its order into.
-var sampledParts = []string{
-	"_scale", "_scale_2", "_scale_inv", ".scale", ".scales", ".qzeros", ".g_idx", ".k_scale", ".v_scale", ".SCB", ".absmax", "_scales",
+// sampledParts are the tensors of which a few bytes are read: scales, and what GPTQ
+// packs its zero points and its order into.
+var sampledParts = map[string]bool{
+	"weight_scale": true, "weight_scale_2": true, "weight_scale_inv": true, "weight_global_scale": true, "input_scale": true, "input_global_scale": true,
+	"activation_scale": true, "output_scale": true, "k_scale": true, "v_scale": true, "q_scale": true, "prob_output_scale": true, "scale": true,
+	"scales": true, "qzeros": true, "g_idx": true, "SCB": true, "pre_quant_scale": true, "_scales": true, "weight.absmax": true,
 }
 
 func isSampled(name string) bool {
-	for _, p := range sampledParts {
-		if strings.HasSuffix(name, p) {
-			return true
-		}
-	}
-	return false
+	_, part := splitName(name)
+	return sampledParts[part]
 }
 
 // A Sample is a few bytes of a tensor's values.

@@ -140,6 +140,9 @@ func (c *contents) load(ctx context.Context, src Source) error {
 		c.folders[d] = true
 	}
 	c.broken = list.Broken
+	if n, ok := src.(noted); ok {
+		c.commits = n.commits(ctx)
+	}
 	c.sortFiles()
 	if err := c.recognise(); err != nil {
 		return err

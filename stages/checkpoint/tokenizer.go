@@ -22,8 +22,18 @@ type Tokenizer struct {
 	template string
 	eosText  string
 	eosID    int64
+	special  []SpecialToken
 	added    []AddedToken
 }
+
+// A SpecialToken is what one of the tokenizer's files calls its "eos_token",
+// "bos_token" or "pad_token".
+type SpecialToken struct {
+	Key, Text, File string
+}
+
+// Special returns what the small files call the special tokens, key by key.
+func (t Tokenizer) Special() []SpecialToken { return append([]SpecialToken(nil), t.special...) }
 
 // vocabularyFiles are the files of which one holds a tokenizer's vocabulary.
 var vocabularyFiles = []string{
@@ -69,6 +79,13 @@ func (c *contents) tokenizer(docs *documents) Tokenizer {
 	tc := docs.document(tokenizerConfig, maxTokenizer)
 	t.template = c.templatePlace(tc)
 	t.eosText = tokenText(tc.Get("eos_token"))
+	for _, key := range []string{"eos_token", "bos_token", "pad_token"} {
+		for _, d := range []Doc{tc, docs.document(specialTokensMap, maxDoc)} {
+			if text := tokenText(d.Get(key)); text != "" {
+				t.special = append(t.special, SpecialToken{key, text, d.Name()})
+			}
+		}
+	}
 	ids := map[int64]AddedToken{}
 	add := func(id int64, text, file string) {
 		if _, ok := ids[id]; !ok && id >= 0 {
@@ -101,7 +118,10 @@ func (c *contents) tokenizer(docs *documents) Tokenizer {
 	return t
 }
 
-const tokenizerFile = "tokenizer.json"
+const (
+	tokenizerFile    = "tokenizer.json"
+	specialTokensMap = "special_tokens_map.json"
+)
 
 // tokenizerHead is how much of a far tokenizer.json is read, in bytes: writers put
 // the added tokens before the vocabulary, which takes megabytes.

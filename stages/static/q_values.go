@@ -30,8 +30,11 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 })
 
 func quantValues(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
-	if !inv.Sampled() {
+	switch {
+	case !inv.Sampled():
 		return gates.NotApply("no value of a scale is on this machine"), nil
+	case len(inv.Declarations()) == 0: // other models have learnt scales, which may be zero
+		return gates.NotApply("nothing declares a quantisation"), nil
 	}
 	v := values{inv: inv}
 	for _, m := range inv.Modules() {

@@ -113,6 +113,20 @@ type lack struct {
 
 // judgeQuant applies the declaration to all modules, or says why it cannot.
 func judgeQuant(inv checkpoint.Inventory) (j judgement, f gates.Finding, ok bool) {
+	type key struct{}
+	type outcome struct {
+		j  judgement
+		f  gates.Finding
+		ok bool
+	}
+	o := checkpoint.Derive(inv, key{}, func(inv checkpoint.Inventory) (o outcome) {
+		o.j, o.f, o.ok = judge(inv)
+		return o
+	})
+	return o.j, o.f, o.ok
+}
+
+func judge(inv checkpoint.Inventory) (j judgement, f gates.Finding, ok bool) {
 	decls := inv.Declarations()
 	if len(decls) == 0 {
 		return j, gates.NotApply("nothing declares a quantisation"), false

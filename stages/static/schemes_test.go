@@ -172,7 +172,6 @@ var sideFiles = map[string]struct {
 // unseen are the schemes whose lost weight leaves nothing that would show its layer
 // was quantised, with the reason.
 var unseen = map[string]string{
-	"eetq": "the name of its scale is read as that of a stack of experts",
 	"vptq": "what is left stands in modules of its own",
 }
 

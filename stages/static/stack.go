@@ -23,6 +23,11 @@ var notDecoder = regexp.MustCompile(`vis|audio|speech|image|encoder|mtp|nextn|re
 
 // decoder returns the stack of the text decoder, nil when none can be told.
 func decoder(inv checkpoint.Inventory) *checkpoint.Stack {
+	type key struct{}
+	return checkpoint.Derive(inv, key{}, findDecoder)
+}
+
+func findDecoder(inv checkpoint.Inventory) *checkpoint.Stack {
 	stacks := inv.Stacks()
 	for _, p := range decoderPrefixes {
 		for _, s := range stacks {

@@ -13,16 +13,26 @@ import (
 
 var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	ID: "static/tok.special_disagree",
-	Doc: "config.json and generation_config.json name the same special tokens\n\nFiles of two exports in one folder: batches are padded with one " +
+	Doc: "the files that name the special tokens name the same ones\n\nFiles of two exports in one folder: batches are padded with one " +
 		"token and masked by another, or an engine stops on one file's end token while the model writes the other's. The tokenizer's own end token " +
 		"is asked about by static/tok.eos_mismatch.",
 	Since: since, Cost: glance,
 	Modes:  []string{"tok.special_disagree"},
-	Faults: []string{"pad-differs", "end-differs"},
+	Faults: []string{"pad-differs", "end-differs", "map-differs"},
 	Causes: []string{"generation_config.json comes from the base model and config.json from the fine-tune"},
 	Next:   []string{"set eos_token_id and pad_token_id alike in both files", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
+		special := inv.Tokenizer().Special()
+		for i := 1; i < len(special); i++ {
+			if a, b := special[i-1], special[i]; a.Key == b.Key && a.Text != b.Text && a.Key == "pad_token" { // the end token is asked about elsewhere
+				return gates.Warn("%s is %s in %s and %s in %s", a.Key, gates.Quote(a.Text, 40), a.File, gates.Quote(b.Text, 40), b.File), nil
+			}
+		}
 		c, g := inv.Config(), inv.Generation()
+		twice := slices.ContainsFunc(special, func(s checkpoint.SpecialToken) bool { return s.File != special[0].File })
+		if twice && (!c.Readable() || !g.Readable()) {
+			return gates.Pass("the tokenizer's files agree on the special tokens"), nil
+		}
 		if !c.Readable() || !g.Readable() {
 			return gates.NotApply("there are not two files to compare"), nil
 		}
@@ -47,6 +57,8 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 			}
 		}
 		switch {
+		case compared == 0 && twice:
+			return gates.Pass("the tokenizer's files agree on the special tokens"), nil
 		case compared == 0:
 			return gates.NotApply("the files do not name the same tokens twice"), nil
 		case note != "":

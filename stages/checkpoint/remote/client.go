@@ -157,7 +157,7 @@ func (c *client) once(ctx context.Context, a asked, read func(*http.Response) er
 		if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 			return backoff.Permanent(fmt.Errorf("%s comes compressed (%.20q) although that was not asked for", a.what, e))
 		}
-		if err := read(resp); err == nil || context.Cause(ctx) != errIdle {
+		if err := read(resp); err == nil || !errors.Is(context.Cause(ctx), errIdle) {
 			return err
 		}
 		return errIdle
@@ -165,7 +165,7 @@ func (c *client) once(ctx context.Context, a asked, read func(*http.Response) er
 	status := &statusError{code: resp.StatusCode, what: a.what, token: req.Header.Get("Authorization") != "", hub: resp.Header.Get("X-Error-Code") != ""}
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
 		if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 && time.Duration(s)*time.Second <= maxPause {
-			return retryAfter{status, time.Duration(s) * time.Second}
+			return waitError{status, time.Duration(s) * time.Second}
 		}
 		return status
 	}
@@ -174,13 +174,13 @@ func (c *client) once(ctx context.Context, a asked, read func(*http.Response) er
 
 var errIdle = fmt.Errorf("nothing came for %v", idleTimeout)
 
-// retryAfter is a status whose server says how long to wait.
-type retryAfter struct {
+// A waitError is a status whose server says how long to wait.
+type waitError struct {
 	error
 	pause time.Duration
 }
 
-func (r retryAfter) Unwrap() []error {
+func (r waitError) Unwrap() []error {
 	return []error{r.error, &backoff.RetryAfterError{Duration: r.pause}}
 }
 

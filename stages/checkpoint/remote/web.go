@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"path"
@@ -32,7 +33,7 @@ type web struct {
 // tried are the names that are looked for where the server lists nothing.
 var tried = []string{
 	checkpoint.ConfigFile, checkpoint.DefaultIndex, checkpoint.DefaultShard, checkpoint.GenerationFile, "tokenizer_config.json", "special_tokens_map.json",
-	"added_tokens.json", "hf_quant_config.json", "quantize_config.json", "quant_config.json", "quantization_config.json", "quant_model_description.json",
+	"added_tokens.json", "hf_quant_config.json", "quantize_config.json", "quant_config.json", "quantization_config.json", "quant_model_description.json", "quanto_qmap.json",
 	"tokenizer.json", "tokenizer.model", "tekken.json", "vocab.json", "merges.txt", "vocab.txt", "spiece.model", "chat_template.jinja", "chat_template.json",
 }
 
@@ -97,22 +98,19 @@ func (w *web) listed(ctx context.Context) ([]string, bool) {
 		return nil, false
 	}
 	var names []string
-	for z := html.NewTokenizer(bytes.NewReader(body)); ; {
-		switch z.Next() {
-		case html.ErrorToken:
-			return names, len(names) > 0
-		case html.StartTagToken:
-			t := z.Token()
-			if t.Data != "a" {
-				continue
-			}
-			for _, a := range t.Attr {
-				if n, ok := w.inside(a.Val); ok && a.Key == "href" && !slices.Contains(names, n) {
-					names = append(names, n)
-				}
+	z := html.NewTokenizer(bytes.NewReader(body))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		t := z.Token()
+		if kind != html.StartTagToken || t.Data != "a" {
+			continue
+		}
+		for _, a := range t.Attr {
+			if n, ok := w.inside(a.Val); ok && a.Key == "href" && !slices.Contains(names, n) {
+				names = append(names, n)
 			}
 		}
 	}
+	return names, len(names) > 0
 }
 
 // inside returns what a link names directly inside the folder.
@@ -168,8 +166,8 @@ func absent(err error) bool {
 // shards adds the shards that the index names.
 func (w *web) shards(ctx context.Context) error {
 	text, err := w.Read(ctx, checkpoint.DefaultIndex, maxIndex)
-	if err != nil {
-		return nil // the checks of the index will say so
+	if err != nil { // without the shards' names nothing here would be a checkpoint
+		return fmt.Errorf("%s: %w", checkpoint.DefaultIndex, err)
 	}
 	w.index[checkpoint.DefaultIndex] = text
 	for _, s := range checkpoint.ParseIndex(checkpoint.DefaultIndex, text).Shards() {

@@ -275,7 +275,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 		fmt.Fprintf(p.c.err, "infbench: %s\n", p.problem)
 	}
 	if p.ses.set.json {
-		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), rep, where, perf); err != nil {
+		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), rep, about, where, perf); err != nil {
 			return reportError{exit, err}
 		}
 		return exitOf(exit)
@@ -311,7 +311,7 @@ func (p *pipeline) keep(run record.Run) (where, problem string) {
 func (p *pipeline) show(rep stages.Report, perf record.PerfRecord, exit int, where string) error {
 	style := render.Style{Colour: coloured(p.ctx, p.c.out), Quiet: p.ses.set.quiet, All: p.ctx.Bool("all")}
 	head(p.c.out, p.command, p.ses.subject(p.cache))
-	render.Verdicts(p.c.out, style, rep, claim)
+	render.Verdicts(p.c.out, style, rep, about)
 	if c := p.checkpoint(); c != nil {
 		render.Inventory(p.c.out, style, *c)
 		render.Estimate(p.c.out, style, *c)
@@ -363,12 +363,12 @@ func allInfos() []gates.Info {
 	return out
 }
 
-// claim returns the claim of a check, for a failed verdict.
-func claim(id string) string {
+// about returns the documentation of a check, for a failed verdict.
+func about(id string) gates.Info {
 	for _, i := range allInfos() {
 		if i.ID == id {
-			return i.Title
+			return i
 		}
 	}
-	return ""
+	return gates.Info{}
 }

@@ -28,6 +28,8 @@ type stageWire struct {
 	Why      string          `json:"why,omitempty"`
 	TookMS   int64           `json:"took_ms"`
 	Verdicts []gates.Verdict `json:"verdicts"`
+	// Engines says, for each check that failed, what engines do on the defect.
+	Engines map[string][]gates.Consequence `json:"engines,omitempty"`
 }
 
 const reportSchema = "infbench.report/v1"
@@ -35,7 +37,7 @@ const reportSchema = "infbench.report/v1"
 // JSON writes one document about a run. subject may be the zero Subject, when none
 // was learnt; perf may be empty. problem is an error that is no verdict, such as a
 // record that could not be written. ckpt is nil where no checkpoint is shown.
-func JSON(w io.Writer, command string, exit int, problem string, subject gates.Subject, ckpt *Checkpoint, rep stages.Report, where string, perf record.PerfRecord) error {
+func JSON(w io.Writer, command string, exit int, problem string, subject gates.Subject, ckpt *Checkpoint, rep stages.Report, about func(id string) gates.Info, where string, perf record.PerfRecord) error {
 	out := reportWire{Schema: reportSchema, Command: command, Exit: exit, Error: problem, Ckpt: ckpt.wire(), Stages: []stageWire{}, Record: where}
 	if !subject.IsZero() {
 		out.Subject = &subject
@@ -45,6 +47,14 @@ func JSON(w io.Writer, command string, exit int, problem string, subject gates.S
 	}
 	for _, r := range rep.Results {
 		s := stageWire{Stage: r.Stage.Number(), Name: r.Stage.String(), TookMS: r.Took.Milliseconds(), Verdicts: append([]gates.Verdict{}, r.Verdicts...)}
+		for _, v := range r.Verdicts {
+			if does := about(v.Check()).Does; v.Status() == gates.Failed && len(does) > 0 {
+				if s.Engines == nil {
+					s.Engines = map[string][]gates.Consequence{}
+				}
+				s.Engines[v.Check()] = does
+			}
+		}
 		if s.Status, s.Why = r.Status.String(), r.NotRun; r.NotRun != "" {
 			s.Status = "not_run"
 		}

@@ -62,7 +62,7 @@ func round(d time.Duration) time.Duration {
 // Verdicts writes what came of the stages: a line a check, and under what is not
 // passed the evidence, the likely causes and what to run next. Checks of a stage that
 // say the same are one line.
-func Verdicts(w io.Writer, s Style, rep stages.Report, claims func(id string) string) {
+func Verdicts(w io.Writer, s Style, rep stages.Report, about func(id string) gates.Info) {
 	for _, res := range rep.Results {
 		head := fmt.Sprintf("stage %d %s", res.Stage, res.Stage)
 		if res.NotRun != "" {
@@ -78,7 +78,7 @@ func Verdicts(w io.Writer, s Style, rep stages.Report, claims func(id string) st
 			}
 		}
 		for _, group := range alike(res.Verdicts) {
-			verdict(w, inner, group, claims)
+			verdict(w, inner, group, about)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func alike(verdicts []gates.Verdict) [][]gates.Verdict {
 	return out
 }
 
-func verdict(w io.Writer, s Style, group []gates.Verdict, claims func(id string) string) {
+func verdict(w io.Writer, s Style, group []gates.Verdict, about func(id string) gates.Info) {
 	v := group[0]
 	quietly := v.Status() == gates.Passed || v.Status() == gates.NotApplicable
 	if quietly && s.Quiet {
@@ -138,7 +138,7 @@ func verdict(w io.Writer, s Style, group []gates.Verdict, claims func(id string)
 		}
 	}
 	if v.Status() == gates.Failed && len(group) == 1 {
-		if c := claims(v.Check()); c != "" {
+		if c := about(v.Check()).Title; c != "" {
 			list("claim", []string{c})
 		}
 	}
@@ -149,11 +149,23 @@ func verdict(w io.Writer, s Style, group []gates.Verdict, claims func(id string)
 	}
 	list("saw", v.Evidence())
 	list("likely", v.Causes())
+	if len(group) == 1 && v.Status() == gates.Failed {
+		list("engines", consequences(about(v.Check()).Does))
+	}
 	next := v.Next()
 	if len(next) > 0 && len(group) == 1 {
 		next = append(next, "infbench explain "+v.Check())
 	}
 	list("next", next)
+}
+
+// consequences says what each engine would do on the defect.
+func consequences(does []gates.Consequence) []string {
+	var out []string
+	for _, d := range does {
+		out = append(out, d.Engine+": "+d.Does)
+	}
+	return out
 }
 
 var exits = map[int]string{

@@ -54,16 +54,20 @@ func report() stages.Report {
 	}}
 }
 
+func about(string) gates.Info {
+	return gates.Info{Title: "temperature 0 gives the known answer", Does: []gates.Consequence{{Engine: "vLLM 0.32", Does: "nothing"}}}
+}
+
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	render.Verdicts(&b, render.Style{}, report(), func(string) string { return "temperature 0 gives the known answer" })
+	render.Verdicts(&b, render.Style{}, report(), about)
 	if strings.Contains(b.String(), "\x1b") {
 		t.Error("an escape reaches the terminal")
 	}
 	golden(t, "verdicts", b.String())
 	var quiet strings.Builder
-	render.Verdicts(&quiet, render.Style{Quiet: true}, report(), func(string) string { return "" })
+	render.Verdicts(&quiet, render.Style{Quiet: true}, report(), func(string) gates.Info { return gates.Info{} })
 	if strings.Contains(quiet.String(), "34 tensors") {
 		t.Error("quiet shows what passed")
 	}
@@ -115,7 +119,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	rep := report()
-	if err := render.JSON(&b, "stage2", 2, "", subject, nil, rep, "x.jsonl#1", record.PerfRecord{}); err != nil {
+	if err := render.JSON(&b, "stage2", 2, "", subject, nil, rep, about, "x.jsonl#1", record.PerfRecord{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "json", b.String())
