@@ -14,6 +14,7 @@ type Module struct {
 	// Parts are what stands behind the name, such as "weight" or "weight_scale";
 	// parts that begin with "_" are joined without a dot.
 	Parts []string
+	full  []string // the tensors' whole names, in the order of Parts
 }
 
 // Has reports whether the module stores the part.
@@ -21,6 +22,9 @@ func (m Module) Has(part string) bool { return slices.Contains(m.Parts, part) }
 
 // Tensor returns the full name of one of its tensors.
 func (m Module) Tensor(part string) string {
+	if i := slices.Index(m.Parts, part); i >= 0 && i < len(m.full) {
+		return m.full[i]
+	}
 	if strings.HasPrefix(part, "_") {
 		return m.Name + part
 	}
@@ -102,6 +106,7 @@ func newLayout(names []string) *layout {
 			l.modules = append(l.modules, Module{Name: m})
 		}
 		l.modules[i].Parts = append(l.modules[i].Parts, part)
+		l.modules[i].full = append(l.modules[i].full, name)
 		l.place(stackAt, name)
 	}
 	for _, s := range l.stacks {

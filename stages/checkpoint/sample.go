@@ -1,6 +1,9 @@
 package checkpoint
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // Bounds of what is read of values: the first bytes of small tensors that a loader
 // multiplies with, never of a weight.
@@ -37,6 +40,7 @@ func sample(r io.ReaderAt, h Header) map[string]Sample {
 	if !h.Sound() {
 		return nil
 	}
+	r = &nearby{r: r, size: h.size}
 	for _, t := range h.tensors {
 		n := t.Bytes()
 		if n == 0 || !isSampled(t.Name) {
@@ -62,6 +66,37 @@ func sample(r io.ReaderAt, h Header) map[string]Sample {
 		out[t.Name] = s
 	}
 	return out
+}
+
+// A nearby reads ahead where one small tensor follows another: writers put them side by
+// side, and thousands of scales are then a few reads.
+type nearby struct {
+	r    io.ReaderAt
+	size int64
+	at   int64
+	buf  []byte
+	next int64 // where the last read ended
+}
+
+const nearbyBytes = 4096
+
+func (b *nearby) ReadAt(p []byte, off int64) (int, error) {
+	follows := off == b.next
+	b.next = off + int64(len(p))
+	if off < b.at || off+int64(len(p)) > b.at+int64(len(b.buf)) {
+		if !follows {
+			return b.r.ReadAt(p, off)
+		}
+		buf := b.buf[:0]
+		if cap(buf) == 0 {
+			buf = make([]byte, 0, nearbyBytes)
+		}
+		n, err := b.r.ReadAt(buf[:min(max(b.size-off, 0), nearbyBytes)], off)
+		if b.at, b.buf = off, buf[:n]; n < len(p) {
+			return 0, errors.Join(err, io.ErrUnexpectedEOF)
+		}
+	}
+	return copy(p, b.buf[off-b.at:]), nil
 }
 
 // Sample returns a few bytes of a tensor's values: of scales, zero points and orders

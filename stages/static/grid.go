@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"infbench/stages/checkpoint"
@@ -55,20 +56,23 @@ func GridOf(inv checkpoint.Inventory) Grid {
 	}
 	g.Layers = min(last, maxColumns)
 	rows := map[string]*drawn{}
+	prefix := s.Prefix + "."
 	states := moduleStates(inv)
 	for _, m := range inv.Modules() {
-		rest, ok := strings.CutPrefix(m.Name, s.Prefix+".")
-		if !ok || harmless.MatchString(m.Name+"."+m.Parts[0]) {
-			continue
-		}
-		_, layer := checkpoint.Generalise(rest)
-		_, tail, _ := strings.Cut(rest, ".")
-		if layer < 0 || layer >= g.Layers {
+		number, tail, ok := strings.Cut(strings.TrimPrefix(m.Name, prefix), ".")
+		layer, err := strconv.Atoi(number)
+		if !ok || err != nil || layer < 0 || layer >= g.Layers || !strings.HasPrefix(m.Name, prefix) {
 			continue
 		}
 		name, _ := checkpoint.Generalise(tail)
-		r := rows[name]
-		if r == nil {
+		r, seen := rows[name]
+		switch {
+		case seen && r == nil:
+			continue // a buffer that nobody needs
+		case !seen && harmless.MatchString(name+"."+m.Parts[0]):
+			rows[name] = nil
+			continue
+		case !seen:
 			r = &drawn{cells: make([]Cell, g.Layers), count: make([]int, g.Layers), order: len(rows)}
 			for i := range r.cells {
 				r.cells[i] = CellNone
@@ -84,6 +88,7 @@ func GridOf(inv checkpoint.Inventory) Grid {
 			r.cells[layer] = state
 		}
 	}
+	maps.DeleteFunc(rows, func(_ string, r *drawn) bool { return r == nil })
 	for _, name := range slices.SortedFunc(maps.Keys(rows), func(a, b string) int { return cmp.Compare(rows[a].order, rows[b].order) }) {
 		rows[name].few()
 		g.Rows = append(g.Rows, GridRow{name, rows[name].cells})

@@ -2,6 +2,7 @@ package static
 
 import (
 	"context"
+	"encoding/binary"
 
 	"infbench/gates"
 	"infbench/stages/checkpoint"
@@ -31,6 +32,24 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	},
 })
 
+// appendParts appends what the headers say of a module's parts: all that a judgement of
+// them can depend on besides the module's form.
+func appendParts(to []byte, inv checkpoint.Inventory, m checkpoint.Module) []byte {
+	for _, part := range m.Parts {
+		t, here := inv.Tensor(m.Tensor(part))
+		to = append(append(to, part...), 0)
+		if !here {
+			continue
+		}
+		to = append(append(to, t.DType...), 0)
+		for _, n := range t.Shape {
+			to = binary.AppendVarint(to, n)
+		}
+		to = append(to, 0)
+	}
+	return to
+}
+
 // judgeParts asks each whole module whose headers are here what is wrong with it.
 func judgeParts(inv checkpoint.Inventory, claim string, wrong func(judgement, checkpoint.Module) string) gates.Finding {
 	j, f, ok := judgeQuant(inv)
@@ -42,12 +61,26 @@ func judgeParts(inv checkpoint.Inventory, claim string, wrong func(judgement, ch
 	}
 	var bad []string
 	first, looked := "", 0
+	type likeness struct {
+		form  *form
+		parts string
+	}
+	answers := map[likeness]string{} // experts by the thousand are alike
+	var parts []byte
 	for _, m := range j.whole {
-		if _, here := inv.Tensor(m.Tensor(j.rules.of(m.Name).weightOf(m))); !here {
+		like := likeness{form: j.rules.of(m.Name)}
+		if _, here := inv.Tensor(m.Tensor(like.form.weightOf(m))); !here {
 			continue
 		}
 		looked++
-		if what := wrong(j, m); what != "" {
+		parts = appendParts(parts[:0], inv, m)
+		what, known := answers[likeness{like.form, string(parts)}]
+		if !known {
+			what = wrong(j, m)
+			like.parts = string(parts)
+			answers[like] = what
+		}
+		if what != "" {
 			bad = append(bad, m.Name)
 			if first == "" {
 				first = m.Name + ": " + what

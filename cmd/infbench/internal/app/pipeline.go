@@ -327,7 +327,7 @@ func (p *pipeline) show(rep stages.Report, perf record.PerfRecord, exit int, whe
 
 // checkpoint returns what stage 0 alone shows besides its verdicts.
 func (p *pipeline) checkpoint() *render.Checkpoint {
-	if p.command != "stage0" || !p.ses.hasCkpt {
+	if p.command != "stage0" || !p.ses.hasCkpt || p.ses.set.quiet && !p.ses.set.json {
 		return nil
 	}
 	inv := p.ses.inventory
