@@ -109,7 +109,7 @@ const entryBytes = 100
 
 func (h *Header) parse(text string) {
 	n := len(text)/entryBytes + 1
-	p := headerParser{sc: scanner{s: text}, h: h, seen: make(map[string]struct{}, n)}
+	p := headerParser{sc: scanner{s: text}, h: h, seen: newNameSet(n)}
 	p.entry.sc, p.entry.numbers = &p.sc, make([]int64, 0, 3*n)
 	h.tensors = make([]Tensor, 0, n)
 	if err := p.sc.document(p.member); err != nil {
@@ -123,14 +123,12 @@ func (h *Header) parse(text string) {
 type headerParser struct {
 	sc    scanner
 	h     *Header
-	seen  map[string]struct{}
+	seen  *nameSet
 	entry entryParser
 }
 
 func (p *headerParser) member(name string) error {
-	before := len(p.seen)
-	p.seen[name] = struct{}{}
-	if len(p.seen) == before {
+	if p.seen.add(name) {
 		p.h.problems.add(FlawDuplicate, name, "the header has two entries of this name")
 		return p.sc.skip(maxDepth)
 	}
