@@ -3,6 +3,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -46,6 +48,51 @@ func TestRealEngineMakesToolCalls(t *testing.T) {
 		t.Errorf("the tool call was not asked for:\n%s", stdout)
 	}
 	t.Log(stdout)
+}
+
+// What stage 0 says of a model is what the server makes of it: it refuses each damaged
+// one, but for an end token outside the vocabulary, which it serves without a word.
+func TestRealEngineAgreesWithStage0(t *testing.T) {
+	model := realengine.Model(t)
+	sound, err := os.ReadFile(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(key string, n uint32) func([]byte) []byte {
+		return func(b []byte) []byte {
+			at := bytes.Index(b, []byte(key)) + len(key) + 4 // behind the value's type
+			binary.LittleEndian.PutUint32(b[at:], n)
+			return b
+		}
+	}
+	for name, c := range map[string]struct {
+		damage func([]byte) []byte
+		check  string
+		loads  bool
+	}{
+		"sound":              {func(b []byte) []byte { return b }, "", true},
+		"4096 bytes cut off": {func(b []byte) []byte { return b[:len(b)-4096] }, "static/shard.truncated", false},
+		"a layer more":       {number("llama.block_count", 31), "static/arch.layers", false},
+		"nine key heads":     {number("llama.attention.head_count_kv", 9), "static/gguf.shapes", false},
+		"a tensor renamed": {func(b []byte) []byte {
+			return bytes.Replace(b, []byte("blk.7.attn_k.weight"), []byte("blk.7.attn_y.weight"), 1)
+		}, "static/arch.layer_shape", false},
+		"an end token outside": {number("tokenizer.ggml.eos_token_id", 99999), "static/gguf.tokens", true},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "model.gguf")
+			if err := os.WriteFile(path, c.damage(bytes.Clone(sound)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			exit, stdout, _ := infbench(t, nil, nil, "stage0", "--checkpoint", path)
+			if wants := c.check != ""; wants != (exit == 2) || wants && !strings.Contains(stdout, "FAIL  "+c.check) || !wants && exit != 0 {
+				t.Errorf("exit %d, want %q to fail\n%s", exit, c.check, stdout)
+			}
+			if got := realengine.Loads(t, path); got != c.loads {
+				t.Errorf("the server loads it: %v, want %v", got, c.loads)
+			}
+		})
+	}
 }
 
 // A server that dies in the middle: exit 2, and what was found out is kept.

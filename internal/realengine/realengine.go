@@ -46,15 +46,41 @@ func (s *Server) Kill() {
 	<-s.done
 }
 
-// Start starts a server; it skips the test when none is installed.
-func Start(t *testing.T, o Options) *Server {
+// Model returns the path of the model that is served; it skips the test when none is
+// installed.
+func Model(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("INFBENCH_ENGINES")
 	if dir == "" {
 		t.Skip("INFBENCH_ENGINES names no folder: make engine installs a real server and sets it")
 	}
+	return filepath.Join(dir, "model.gguf")
+}
+
+// Start starts a server; it skips the test when none is installed.
+func Start(t *testing.T, o Options) *Server {
+	t.Helper()
+	s, said := launch(t, Model(t), o)
+	if s == nil {
+		t.Fatalf("the server did not start: %q", said)
+	}
+	s.await(t)
+	return s
+}
+
+// Loads reports whether the server loads a model.
+func Loads(t *testing.T, model string) bool {
+	t.Helper()
+	s, _ := launch(t, model, Options{Context: 512, Slots: 1})
+	return s != nil
+}
+
+// launch starts a server with a model; where it does not load, it returns what it said.
+func launch(t *testing.T, model string, o Options) (s *Server, said string) {
+	t.Helper()
+	dir := filepath.Dir(Model(t))
 	_, here, _, _ := runtime.Caller(0)
-	args := []string{filepath.Join(filepath.Dir(here), "serve.py"), filepath.Join(dir, "model.gguf")}
+	args := []string{filepath.Join(filepath.Dir(here), "serve.py"), model}
 	if o.Context > 0 {
 		args = append(args, "--ctx", fmt.Sprint(o.Context))
 	}
@@ -82,23 +108,22 @@ func Start(t *testing.T, o Options) *Server {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{cmd: cmd, done: make(chan struct{})}
+	started := &Server{cmd: cmd, done: make(chan struct{})}
 	out := bufio.NewReader(stdout)
 	line, err := out.ReadString('\n')
 	go func() {
 		_, _ = io.Copy(io.Discard, out)
 		_ = cmd.Wait()
-		close(s.done)
+		close(started.done)
 	}()
 	t.Cleanup(func() {
 		_ = stdin.Close()
-		s.Kill()
+		started.Kill()
 	})
-	if s.URL = strings.TrimSpace(line); err != nil || !strings.HasPrefix(s.URL, "http") {
-		t.Fatalf("the server did not start: %q, %v", line, err)
+	if started.URL = strings.TrimSpace(line); err != nil || !strings.HasPrefix(started.URL, "http") {
+		return nil, line
 	}
-	s.await(t)
-	return s
+	return started, line
 }
 
 // await waits until the model is loaded.
