@@ -36,7 +36,7 @@ var may = map[string]string{
 	"internal/realengine":          "",
 	"internal/layers":              "",
 	"cmd/infbench":                 "*",
-	"bench":                        "gates stages/endpoint bench",
+	"bench":                        "gates stages/endpoint stages/checkpoint bench",
 }
 
 // reasons say why the tempting edges are wrong.
