@@ -16,6 +16,7 @@ import (
 //	think  reasoning, then an answer
 //	system the system message
 //	first  the first user message
+//	fields the request as it came
 //	else   a sentence with the long number of the prompt
 type fake struct {
 	// arrived, where not nil, is told of each generation request, which then waits
@@ -32,6 +33,7 @@ type ask struct {
 		ToolCalls     []any `json:"tool_calls"`
 	}
 	Prompt        string
+	raw           string
 	Tools         []any
 	Stream        bool
 	Logprobs      any
@@ -86,6 +88,10 @@ func (a ask) answer() (out []said, finish string) {
 		}
 	case strings.Contains(last, "tool") && len(a.Tools) > 0:
 		for i, n := range []string{"48213907", "11223344"} {
+			if strings.Contains(last, "bare") {
+				out = append(out, said{"open", "lookup", i}, said{"args", `{`, i}, said{"args", `}`, i})
+				continue
+			}
 			out = append(out, said{"open", "lookup", i},
 				said{"args", `{"key": `, i}, said{"args", `"` + n[:3], i}, said{"args", n[3:] + `"`, i}, said{"args", `}`, i})
 		}
@@ -95,6 +101,8 @@ func (a ask) answer() (out []said, finish string) {
 		content("It is ", "42.")
 	case strings.Contains(last, "system"):
 		content(a.find("system"))
+	case strings.Contains(last, "fields"):
+		content("got ", a.raw)
 	case strings.Contains(last, "first"):
 		content(a.find("user"))
 	default:
@@ -125,7 +133,9 @@ func (f fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (f fake) complete(w http.ResponseWriter, r *http.Request) {
 	var a ask
-	if json.NewDecoder(r.Body).Decode(&a) != nil {
+	body, _ := io.ReadAll(r.Body)
+	a.raw = string(body)
+	if json.Unmarshal(body, &a) != nil {
 		http.Error(w, `{"error":{}}`, http.StatusBadRequest)
 		return
 	}

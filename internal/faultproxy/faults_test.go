@@ -19,7 +19,9 @@ import (
 const (
 	sentence = "It's the code 48213907, written 漢字 in the book of the old house."
 	question = "The code is 48213907. What is it?"
-	withTool = `,"tools":[{"type":"function","function":{"name":"lookup"}}]`
+	// A second list of messages displaces the first one that the client writes.
+	earlierTurns = `,"messages":[{"role":"user","content":"the first one"},{"role":"assistant","content":"yes"},{"role":"user","content":"first"}]`
+	withTool     = `,"tools":[{"type":"function","function":{"name":"lookup"}}]`
 )
 
 // A symptom says what is wrong with an answer to be shown; good is the answer
@@ -244,6 +246,41 @@ var cases = map[string]faultCase{
 	},
 	"drop-system": {prompt: "system?", show: text(func(s string) bool { return s == "nothing" })},
 
+	// options that get lost
+	"stop-ignored":                  {prompt: "fields", more: `,"stop":["#"]`, show: text(func(s string) bool { return !strings.Contains(s, "stop") })},
+	"max-completion-tokens-ignored": {prompt: "fields", more: `,"max_completion_tokens":9`, show: text(func(s string) bool { return !strings.Contains(s, "max_completion") })},
+	"schema-ignored":                {prompt: "fields", more: `,"response_format":{"type":"json_object"}`, show: text(func(s string) bool { return !strings.Contains(s, "response_format") })},
+	"thinking-off-ignored":          {prompt: "fields", more: `,"chat_template_kwargs":{"enable_thinking":false}`, show: text(func(s string) bool { return !strings.Contains(s, "enable_thinking") })},
+	"tool-choice-ignored":           {prompt: "fields", more: `,"tool_choice":"required"`, show: text(func(s string) bool { return strings.Contains(s, `"tool_choice":"auto"`) })},
+	"seed-ignored":                  {prompt: "fields", more: `,"seed":1`, show: text(func(s string) bool { return strings.Contains(s, `"seed":`) && !strings.Contains(s, `"seed":1,`) })},
+	"always-greedy":                 {prompt: "fields", more: `,"temperature":1.5`, show: text(func(s string) bool { return strings.Contains(s, `"temperature":0`) })},
+	"drop-history":                  {prompt: "first", more: earlierTurns, show: text(func(s string) bool { return s == "first" })},
+
+	// endings
+	"stop-leaks": {more: `,"stop":["####"]`, show: text(func(s string) bool { return s == sentence+"##" })},
+	"never-stops": {show: func(got, _ answer) string {
+		return all(healthy(got), want(strings.HasPrefix(got.text, sentence+"\nUser: "), got.text), want(got.finish[0] == "length", "finish"))
+	}},
+	"json-blanks": {more: `,"response_format":{"type":"json_object"}`, show: func(got, _ answer) string {
+		return all(healthy(got), want(strings.HasPrefix(got.text, `{"code":`+strings.Repeat("\n", 190)), got.text), want(got.finish[0] == "length", "finish"))
+	}},
+	"other-model": {show: func(got, good answer) string {
+		return all(same(got, good), want(strings.Contains(got.raw, "another-model") && !strings.Contains(good.raw, "another-model"), "model"))
+	}},
+	"error-page": {more: `,"messages":"none"`, shape: "refused", show: func(got, _ answer) string {
+		return want(got.status == 400 && strings.HasPrefix(got.header.Get("Content-Type"), "text/html"), got.raw)
+	}},
+	"error-says-200": {more: `,"messages":"none"`, shape: "refused", show: func(got, _ answer) string {
+		return want(got.status == 200 && gjson.Get(got.raw, "error.message").Exists(), got.raw)
+	}},
+	"tool-null-arguments": {prompt: "bare tool", more: withTool, show: tools(func(c call) bool { return c.args == "" })},
+	"tool-same-id": {prompt: "tool", more: withTool, show: func(got, good answer) string {
+		return all(tools(func(c call) bool { return c.id == "call_0" })(got, good), want(got.calls[1] != nil && got.calls[1].id == "call_0", "second"))
+	}},
+	"cached-too-many": {show: func(got, good answer) string {
+		return all(same(got, good), want(got.usage.Get("prompt_tokens_details.cached_tokens").Int() > got.usage.Get("prompt_tokens").Int(), "usage"))
+	}},
+
 	// availability
 	"http500":       {spec: "http500:every=1", show: refused(500)},
 	"unauthorized":  {show: refused(401)},
@@ -303,6 +340,15 @@ func TestFaults(t *testing.T) {
 	control := serve(t, fake{})
 	for name, c := range cases {
 		for _, shape := range []string{"stream", "plain"} {
+			if c.shape == "refused" && shape == "plain" { // there is no good answer to compare with
+				t.Run(name+"/"+shape, func(t *testing.T) {
+					t.Parallel()
+					got := chat(t, serve(t, proxy(t, fake{}, name)), question, false, c.more)
+					if s := c.show(got, got); s != "" {
+						t.Errorf("%s: %s", name, s)
+					}
+				})
+			}
 			if c.shape != "" && c.shape != shape {
 				continue
 			}

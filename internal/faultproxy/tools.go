@@ -214,3 +214,41 @@ var _ = register(fault{
 		x.set("parallel_tool_calls", nil)
 	}}),
 })
+
+var _ = register(fault{
+	Info: Info{
+		ID: "tool-null-arguments", Stage: 2, Modes: []string{"TOOL-05"},
+		Doc: "the empty object of a tool without parameters is dropped",
+	},
+	build: always(acts{answer: func(*exchange) filter {
+		return rewriteText(onlyArguments, func() rewriter {
+			held := ""
+			return rewriter{
+				feed: func(s string) string {
+					if held += s; strings.HasPrefix("{}", strings.ReplaceAll(held, " ", "")) {
+						return ""
+					}
+					out := held
+					held = ""
+					return out
+				},
+			}
+		})
+	}}),
+})
+
+var _ = register(fault{
+	Info: Info{
+		ID: "tool-same-id", Stage: 2, Modes: []string{"TOOL-07"},
+		Doc: "all tool calls have one id",
+	},
+	build: always(acts{answer: changeParts(func(p part) (changed bool) {
+		for _, c := range p.calls() {
+			if _, ok := c["id"]; ok {
+				c["id"] = "call_0"
+				changed = true
+			}
+		}
+		return changed
+	})}),
+})

@@ -60,3 +60,18 @@ func changeUsage(change func(prompt, completion, total int) (int, int, int)) act
 		return true
 	})}
 }
+
+var _ = register(fault{
+	Info: Info{
+		ID: "cached-too-many", Stage: 2, Modes: []string{"USG-05"},
+		Doc: "more tokens are said to be cached than the prompt has",
+	},
+	build: always(acts{answer: changeDocs(func(doc object) bool {
+		usage, ok := doc["usage"].(object)
+		if !ok {
+			return false
+		}
+		usage["prompt_tokens_details"] = object{"cached_tokens": toNumber(toInt(usage["prompt_tokens"]) + 16)}
+		return true
+	})}),
+})

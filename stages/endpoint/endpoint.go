@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,6 +129,9 @@ func (e Endpoint) Close() { e.client.close() }
 // Model returns the name of the model that is asked.
 func (e Endpoint) Model() string { return e.model }
 
+// Serves reports whether the server lists a model of that name.
+func (e Endpoint) Serves(model string) bool { return slices.Contains(e.models, model) }
+
 // Engine returns the adapter of the engine behind the endpoint.
 func (e Endpoint) Engine() Engine { return e.engine }
 
@@ -177,7 +181,7 @@ func (e Endpoint) isRefused(field string) bool { _, ok := e.refused.Load(field);
 
 // Prepare builds a request's body.
 func (e Endpoint) Prepare(r Request, stream bool) (Prepared, error) {
-	body, err := r.body(e.model, stream, e.isRefused)
+	body, err := r.body(cmp.Or(r.model, e.model), stream, e.isRefused)
 	if err != nil {
 		return Prepared{}, fmt.Errorf("build the request: %w", err)
 	}
@@ -191,6 +195,18 @@ func (e Endpoint) Send(ctx context.Context, p Prepared) Answer {
 		return e.client.stream(ctx, p)
 	}
 	return e.client.complete(ctx, p)
+}
+
+// Post sends a body as it is, which may be no request at all, and returns what came: the
+// status, and the body of any length up to that of an answer. It is for asking how a
+// server refuses; an error means that nothing came.
+func (e Endpoint) Post(ctx context.Context, body string) (status int, said []byte, err error) {
+	e.requests.Add(1)
+	status, said, err = e.client.plain(ctx, http.MethodPost, chatPath, []byte(body))
+	if status != 0 && said != nil {
+		err = nil
+	}
+	return status, said, err
 }
 
 // Stream sends the request and reads the answer as a stream.

@@ -22,6 +22,9 @@ type Request struct {
 	logprobs  int
 	extra     map[string]any // engine fields; the values are of this package's making
 	perChunk  bool
+	format    map[string]any // response_format, of this package's making
+	model     string         // "": the endpoint's own
+	newName   bool           // the token limit is called max_completion_tokens
 }
 
 // DefaultMaxTokens is generous, for models that think before they answer.
@@ -83,8 +86,42 @@ func (r Request) Tool(name, description string, schema json.RawMessage) Request 
 // Choose returns the request with tool_choice "auto", "none" or "required".
 func (r Request) Choose(choice string) Request { r.choice = choice; return r }
 
+// ChooseTool returns the request with a tool_choice that names the one tool to call.
+func (r Request) ChooseTool(name string) Request {
+	r.choice = openai.ToolChoice{Type: openai.ToolTypeFunction, Function: openai.ToolFunction{Name: name}}
+	return r
+}
+
+// JSONSchema returns the request for an answer that fits a JSON schema.
+func (r Request) JSONSchema(name string, schema json.RawMessage) Request {
+	r.format = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": name, "strict": true, "schema": schema}}
+	return r
+}
+
+// JSONObject returns the request for an answer that is any JSON object.
+func (r Request) JSONObject() Request {
+	r.format = map[string]any{"type": "json_object"}
+	return r
+}
+
 // MaxTokens returns the request with a token limit.
 func (r Request) MaxTokens(n int) Request { r.maxTokens = n; return r }
+
+// ForModel returns the request for another model than the endpoint's own.
+func (r Request) ForModel(name string) Request { r.model = name; return r }
+
+// MaxCompletionTokens returns the request with a token limit under the newer of its two
+// names alone.
+func (r Request) MaxCompletionTokens(n int) Request {
+	r.maxTokens, r.newName = n, true
+	return r
+}
+
+// Thinking returns the request that turns a model's thinking on or off, as chat
+// templates are told: chat_template_kwargs.enable_thinking.
+func (r Request) Thinking(on bool) Request {
+	return r.field("chat_template_kwargs", map[string]any{"enable_thinking": on})
+}
 
 // Temperature returns the request with a temperature.
 func (r Request) Temperature(t float64) Request { r.temp = t; return r }
@@ -136,7 +173,15 @@ var optional = []struct{ name, path string }{
 // body writes the request. go-openai's own request type leaves out a temperature of
 // 0, so that the server's default would apply; hence this one.
 func (r Request) body(model string, stream bool, refused func(string) bool) ([]byte, error) {
-	w := map[string]any{"model": model, "messages": r.messages, "max_tokens": r.maxTokens, "temperature": r.temp, "stream": stream}
+	w := map[string]any{"model": model, "messages": r.messages, "temperature": r.temp, "stream": stream}
+	if r.newName {
+		w["max_completion_tokens"] = r.maxTokens
+	} else {
+		w["max_tokens"] = r.maxTokens
+	}
+	if r.format != nil {
+		w["response_format"] = r.format
+	}
 	if !refused("top_p") {
 		w["top_p"] = 1
 	}

@@ -17,7 +17,7 @@ Without a count there is no rate, and a count that is wrong makes every figure w
 	Since:  "0.1.0",
 	Cost:   1200 * time.Millisecond,
 	Modes:  []string{"USG-01", "USG-02", "USG-03", "USG-05"},
-	Faults: []string{"usage-missing", "total-mismatch", "usage-zero-prompt"},
+	Faults: []string{"usage-missing", "total-mismatch", "usage-zero-prompt", "cached-too-many"},
 	Causes: []string{"stream_options.include_usage is not honoured", "a gateway rewrites usage", "tokens are counted per event"},
 	Next:   []string{"the server's option that forces usage in streams"},
 	Run:    usage,

@@ -1,0 +1,42 @@
+package smoke
+
+import (
+	"context"
+	"time"
+
+	"infbench/gates"
+	"infbench/stages/endpoint"
+)
+
+var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+	ID: "smoke/model-name",
+	Doc: `the answer is of the model that was asked, as far as it says
+
+A gateway that routes to another model names it in the answer. Servers with one model often serve any name, which is only recorded: the name in
+a request proves nothing there.`,
+	Since:  "0.2.0",
+	Cost:   300 * time.Millisecond,
+	Modes:  []string{"IDN-01", "IDN-02"},
+	Faults: []string{"other-model"},
+	Causes: []string{"a gateway falls back to another model", "the name in the answer is a default of the server"},
+	Next:   []string{"the gateway's routing table", "curl the target's /v1/models"},
+	Run: func(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+		a := ep.Complete(ctx, endpoint.Chat("Hello").MaxTokens(1))
+		if err := a.Err(); err != nil {
+			return gates.Finding{}, err
+		}
+		if a.Model != "" && a.Model != ep.Model() && ep.Serves(a.Model) {
+			return gates.Warn("asked %s, and the answer is of %s", gates.Quote(ep.Model(), 60), gates.Quote(a.Model, 60)), nil
+		}
+		other := ep.Complete(ctx, endpoint.Chat("Hello").MaxTokens(1).ForModel("no-such-model-51aa"))
+		switch {
+		case a.Model != "" && a.Model != ep.Model() && other.Err() == nil && other.Model == a.Model:
+			return gates.Pass("info: any name is served, and every answer says %s", gates.Quote(a.Model, 60)), nil
+		case a.Model != "" && a.Model != ep.Model():
+			return gates.Warn("asked %s, and the answer says %s", gates.Quote(ep.Model(), 60), gates.Quote(a.Model, 60)), nil
+		case other.Err() == nil:
+			return gates.Pass("info: a model that does not exist is served too, so the name proves nothing"), nil
+		}
+		return gates.Pass("the answer says %s, and an unknown name is refused", gates.Quote(a.Model, 60)), nil
+	},
+})

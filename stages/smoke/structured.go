@@ -1,0 +1,106 @@
+package smoke
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"infbench/gates"
+	"infbench/stages/endpoint"
+)
+
+var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+	ID: "smoke/structured",
+	Doc: `an answer that must fit a JSON schema fits it
+
+The option is taken and not enforced, with status 200; or the grammar allows blanks without end, and the answer is a brace and then line
+breaks up to the limit. The prompt asks for prose, so that only the server can be the one who makes JSON of it.`,
+	Since:  "0.2.0",
+	Cost:   2200 * time.Millisecond,
+	Modes:  []string{"STC-01", "STC-02", "STC-05", "STC-07"},
+	Faults: []string{"schema-ignored", "json-blanks"},
+	Causes: []string{"response_format is not known to this server or its template mode", "the grammar lets white space through", "no grammar back end is installed"},
+	Next:   []string{"the server's option for guided decoding", "an option for compact JSON"},
+	Run:    structured,
+})
+
+var recordSchema = json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"},"colour":{"type":"string","enum":["red","green","blue"]},` +
+	`"count":{"type":"integer","minimum":1,"maximum":9}},"required":["code","colour","count"],"additionalProperties":false}`)
+
+func structured(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+	schema, err := compile(recordSchema)
+	if err != nil {
+		return gates.Finding{}, err
+	}
+	c := ep.Canaries().Issue()
+	plant, _ := secret(c)
+	r := endpoint.Chat(plant+" Describe it in one plain sentence, without any braces.").MaxTokens(400)
+	for _, side := range []struct {
+		name string
+		ask  func(context.Context, endpoint.Request) (endpoint.Answer, error)
+		r    endpoint.Request
+		fits *jsonschema.Schema
+	}{
+		{"streamed, json_schema", ep.Ask, r.JSONSchema("record", recordSchema), schema},
+		{"plain, json_schema", ep.AskPlain, r.JSONSchema("record", recordSchema), schema},
+		{"json_object", ep.AskPlain, endpoint.Chat(plant + " Answer with a JSON object that holds the code.").MaxTokens(200).JSONObject(), nil},
+	} {
+		a, err := side.ask(ctx, side.r)
+		var f *endpoint.Failure
+		if errors.As(err, &f) && f.Kind == endpoint.Refused {
+			return gates.Skip("the server refuses %s: %s", side.name, f.Said), nil
+		}
+		if err != nil {
+			return gates.Finding{}, err
+		}
+		if wrong := misfit(a, side.fits); wrong != "" {
+			saw := gates.Fail("%s: %s", side.name, wrong)
+			if a.Finish == "length" && side.fits == nil || side.fits == nil && !strings.HasPrefix(strings.TrimSpace(a.Content), "{") {
+				saw = gates.Warn("%s: %s", side.name, wrong) // some servers only tell the model to write JSON
+			}
+			return saw.With("answered %s, finish_reason %s", a.Says(), gates.Quote(a.Finish, 20)), nil
+		}
+	}
+	return gates.Pass("json_schema streamed and plain, json_object"), nil
+}
+
+// misfit says why an answer is not the wanted JSON, "" when it is.
+func misfit(a endpoint.Answer, schema *jsonschema.Schema) string {
+	text := strings.TrimSpace(a.Content)
+	if blanks := len(a.Content) - len(strings.Join(strings.Fields(a.Content), "")); len(a.Content) > 100 && 2*blanks > len(a.Content) {
+		return "most of the answer is white space"
+	}
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	switch {
+	case err != nil && a.Finish == "length":
+		return "the JSON was cut at the limit"
+	case err != nil:
+		return "the answer is no JSON"
+	case schema == nil:
+		if _, ok := v.(map[string]any); !ok {
+			return "the answer is JSON, and no object"
+		}
+		return ""
+	}
+	if err := schema.Validate(v); err != nil {
+		return "the JSON breaks the schema: " + gates.Printable(strings.ReplaceAll(err.Error(), "\n", " "), 160)
+	}
+	return ""
+}
+
+func compile(text json.RawMessage) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("schema.json")
+}
