@@ -29,6 +29,7 @@ const (
 	ForcedLong  gates.Capability = "ignore-eos"   // the output length can be forced
 	PrefixCache gates.Capability = "prefix-cache" // prompts are cached by prefix
 	Kernels     gates.Capability = "kernels"      // the engine has compiled kernels at all
+	Reasons     gates.Capability = "reasoning"    // the model thinks before it answers
 )
 
 // Engine knows one kind of server. Its methods ask the server anew each time.

@@ -52,5 +52,6 @@ func reasoning(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error)
 	case a.Reasoning != "":
 		return gates.Pass("%d characters of reasoning under %q, the answer apart", len([]rune(a.Reasoning)), a.ReasoningField), nil
 	}
+	ep.FoundUnable(endpoint.Reasons, "the model was not seen to think")
 	return gates.Pass("no reasoning, and none leaks into the content"), nil
 }

@@ -23,13 +23,16 @@ A seed that the server refused is not asked for.`,
 	Run:    seed,
 })
 
+// seeds are drawn, and the first repeats of them once more.
+const seeds, repeats = 3, 2
+
 func seed(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 	ask := func(seed int) (string, error) {
-		a, err := ep.AskPlain(ctx, endpoint.Chat("Write one sentence about the sea.").Temperature(1.3).Seed(seed).MaxTokens(24))
+		a, err := ep.AskPlain(ctx, endpoint.Chat("Write one sentence about the sea.").Temperature(1.3).Seed(seed).MaxTokens(12))
 		return a.Everything(), err
 	}
 	texts := map[int]string{}
-	for s := 1; s <= 5; s++ {
+	for s := 1; s <= seeds; s++ {
 		text, err := ask(s)
 		if err != nil {
 			return gates.Finding{}, err
@@ -41,16 +44,16 @@ func seed(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 		distinct[t] = true
 	}
 	if len(distinct) == 1 {
-		return gates.Warn("five seeds at temperature 1.3 give one answer: the temperature is overridden, or the model knows one sentence").With("%s", gates.Quote(texts[1], 120)), nil
+		return gates.Warn("%d seeds at temperature 1.3 give one answer: the temperature is overridden, or the model knows one sentence", seeds).With("%s", gates.Quote(texts[1], 120)), nil
 	}
 	for _, f := range ep.Refused() {
 		if f == "seed" {
-			return gates.Pass("info: the server refuses seed; temperature 1.3 gave %d answers of 5", len(distinct)), nil
+			return gates.Pass("info: the server refuses seed; temperature 1.3 gave %d answers of %d", len(distinct), seeds), nil
 		}
 	}
 	// Under load other batches may turn a token, so one difference is none.
 	differ := 0
-	for s := 1; s <= 3; s++ {
+	for s := 1; s <= repeats; s++ {
 		again, err := ask(s)
 		if err != nil {
 			return gates.Finding{}, err
@@ -59,8 +62,8 @@ func seed(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 			differ++
 		}
 	}
-	if differ == 3 {
-		return gates.Warn("3 of 3 seeds give another answer the second time: the seed is ignored").With("%s", gates.Quote(texts[1], 120)), nil
+	if differ == repeats {
+		return gates.Warn("%d of %d seeds give another answer the second time: the seed is ignored", differ, repeats).With("%s", gates.Quote(texts[1], 120)), nil
 	}
-	return gates.Pass("%d answers from 5 seeds, %d of 3 repeated", len(distinct), 3-differ), nil
+	return gates.Pass("%d answers from %d seeds, %d of %d repeated", len(distinct), seeds, repeats-differ, repeats), nil
 }

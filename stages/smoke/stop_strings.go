@@ -26,7 +26,7 @@ back a part of the string stands in the stream. The string is cut out of the mod
 })
 
 func stopStrings(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
-	r := endpoint.Chat("Count from 1 to 30, separated by commas.").MaxTokens(60)
+	r := endpoint.Chat("Count from 1 to 30, separated by commas.").MaxTokens(24)
 	free, err := ep.Ask(ctx, r)
 	if err != nil {
 		return gates.Finding{}, err

@@ -39,16 +39,16 @@ func structured(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error
 	}
 	c := ep.Canaries().Issue()
 	plant, _ := secret(c)
-	r := endpoint.Chat(plant+" Describe it in one plain sentence, without any braces.").MaxTokens(400)
+	var notes []string
+	r := endpoint.Chat(plant + " Describe it in one plain sentence, without any braces.").MaxTokens(160)
 	for _, side := range []struct {
 		name string
 		ask  func(context.Context, endpoint.Request) (endpoint.Answer, error)
 		r    endpoint.Request
 		fits *jsonschema.Schema
 	}{
-		{"streamed, json_schema", ep.Ask, r.JSONSchema("record", recordSchema), schema},
-		{"plain, json_schema", ep.AskPlain, r.JSONSchema("record", recordSchema), schema},
-		{"json_object", ep.AskPlain, endpoint.Chat(plant + " Answer with a JSON object that holds the code.").MaxTokens(200).JSONObject(), nil},
+		{"json_schema", ep.Ask, r.JSONSchema("record", recordSchema), schema},
+		{"json_object", ep.AskPlain, endpoint.Chat(plant + " Answer with a JSON object that holds the code.").MaxTokens(96).JSONObject(), nil},
 	} {
 		a, err := side.ask(ctx, side.r)
 		var f *endpoint.Failure
@@ -58,7 +58,12 @@ func structured(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error
 		if err != nil {
 			return gates.Finding{}, err
 		}
-		if wrong := misfit(a, side.fits); wrong != "" {
+		wrong := misfit(a, side.fits)
+		if wrong == cutJSON && strings.HasPrefix(strings.TrimSpace(a.Content), "{") {
+			notes = append(notes, side.name+": "+wrong)
+			continue // the server held it to JSON; the model found no end
+		}
+		if wrong != "" {
 			saw := gates.Fail("%s: %s", side.name, wrong)
 			if a.Finish == "length" && side.fits == nil || side.fits == nil && !strings.HasPrefix(strings.TrimSpace(a.Content), "{") {
 				saw = gates.Warn("%s: %s", side.name, wrong) // some servers only tell the model to write JSON
@@ -66,8 +71,17 @@ func structured(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error
 			return saw.With("answered %s, finish_reason %s", a.Says(), gates.Quote(a.Finish, 20)), nil
 		}
 	}
-	return gates.Pass("json_schema streamed and plain, json_object"), nil
+	if len(notes) == 2 {
+		return gates.Skip("the model finds no end in JSON: this is beyond it").With("%s", notes[0]), nil
+	}
+	f := gates.Pass("json_schema and json_object")
+	for _, n := range notes {
+		f = f.With("%s", n)
+	}
+	return f, nil
 }
+
+const cutJSON = "the JSON was cut at the limit"
 
 // misfit says why an answer is not the wanted JSON, "" when it is.
 func misfit(a endpoint.Answer, schema *jsonschema.Schema) string {
@@ -78,7 +92,7 @@ func misfit(a endpoint.Answer, schema *jsonschema.Schema) string {
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	switch {
 	case err != nil && a.Finish == "length":
-		return "the JSON was cut at the limit"
+		return cutJSON
 	case err != nil:
 		return "the answer is no JSON"
 	case schema == nil:

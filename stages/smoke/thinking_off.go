@@ -22,6 +22,9 @@ were seen to think.`,
 	Causes: []string{"the reasoning parser assumes an opening tag that the template does not write", "the option is not passed to the template"},
 	Next:   []string{"the server's reasoning-parser option", "the template's own switch"},
 	Run: func(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+		if why := ep.Unable(endpoint.Reasons); why != "" {
+			return gates.NotApply("%s", why), nil
+		}
 		ask := func(r func(endpoint.Request) endpoint.Request) (endpoint.Answer, gates.Canary, error) {
 			c := ep.Canaries().Issue()
 			plant, question := secret(c)

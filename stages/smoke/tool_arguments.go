@@ -18,8 +18,9 @@ var _ = checks.Add(gates.Check[endpoint.Endpoint]{
 	ID: "smoke/tool-arguments",
 	Doc: `tool arguments of every shape arrive as the JSON that was made
 
-Parsers lose what they did not expect: a tool without parameters, a nested object, quotes and braces inside a text, two calls at once. Each is asked
-for streamed and plain; what breaks in both may be the model, what breaks in one mode or is no JSON at all is the server. Wrong values only warn.`,
+Parsers lose what they did not expect: a tool without parameters, a nested object, quotes and braces inside a text, two calls at once. What
+breaks in a stream is asked for once more plain: where that is right the pieces were joined wrongly. What breaks in both may be the model, and is
+only told.`,
 	Since:  "0.2.0",
 	Cost:   5 * time.Second,
 	Needs:  []gates.Capability{endpoint.Tools},
@@ -83,7 +84,7 @@ func toolArguments(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, er
 	if whole == 0 {
 		return gates.Skip("the model made none of the %d calls as asked: this is beyond it", len(shapes)).With("%s", strings.Join(notes, "; ")), nil
 	}
-	f := gates.Pass("%d of %d shapes arrived, streamed and plain", whole, len(shapes))
+	f := gates.Pass("%d of %d shapes arrived", whole, len(shapes))
 	for _, n := range notes {
 		f = f.With("%s", n)
 	}
@@ -97,58 +98,60 @@ func shapeVerdict(ctx context.Context, ep endpoint.Endpoint, s shape) (shapeOutc
 	if err != nil {
 		return shapeOutcome{}, err
 	}
-	c := ep.Canaries().Issue()
-	r := endpoint.Chat(s.ask(c)).Tool("list_records", "List records.", json.RawMessage(s.schema)).Choose("auto").MaxTokens(320)
+	r := endpoint.Chat(s.ask(ep.Canaries().Issue())).Tool("list_records", "List records.", json.RawMessage(s.schema)).Choose("auto").MaxTokens(320)
 	streamed, err := ep.Ask(ctx, r)
 	if err != nil {
 		return shapeOutcome{}, err
 	}
+	hard, soft := judgeShape(streamed, schema)
+	switch {
+	case hard != "":
+		return shapeOutcome{hard: hard, said: streamed.Says()}, nil
+	case soft == "" && len(streamed.Calls) < s.calls:
+		return shapeOutcome{soft: fmt.Sprintf("%d calls, asked for %d", len(streamed.Calls), s.calls)}, nil
+	case soft == "":
+		return shapeOutcome{}, nil
+	}
+	// Is it the model, or the joining of the pieces?
 	plain, err := ep.AskPlain(ctx, r)
 	if err != nil {
 		return shapeOutcome{}, err
 	}
-	var wrong [2]string
-	for i, a := range []endpoint.Answer{streamed, plain} {
-		mode := [2]string{"streamed", "plain"}[i]
-		for _, b := range a.Broke {
-			if b.Hard {
-				return shapeOutcome{hard: mode + ": " + b.What, said: a.Says()}, nil
-			}
-		}
-		ids := map[string]bool{}
-		for _, call := range a.Calls {
-			switch doc, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(call.Arguments))); {
-			case call.Arguments == "" || strings.TrimSpace(call.Arguments) == "null":
-				return shapeOutcome{hard: fmt.Sprintf("%s: the arguments are %s where an object is wanted", mode, gates.Quote(call.Arguments, 20)), said: a.Says()}, nil
-			case err != nil && a.Finish == "length":
-				wrong[i] = "the call ran to the token limit"
-			case err != nil:
-				wrong[i] = "the arguments are not JSON: " + gates.Quote(call.Arguments, 100)
-			case schema.Validate(doc) != nil:
-				wrong[i] = "the arguments break the tool's schema: " + gates.Quote(call.Arguments, 100)
-			}
-			if call.ID != "" && ids[call.ID] {
-				return shapeOutcome{hard: mode + ": two calls of one answer have the id " + gates.Quote(call.ID, 40), said: a.Says()}, nil
-			}
-			ids[call.ID] = true
+	if hardPlain, softPlain := judgeShape(plain, schema); hardPlain == "" && softPlain == "" && len(plain.Calls) > 0 && strings.HasPrefix(soft, notJSON) {
+		return shapeOutcome{hard: "in a stream " + soft + ", and plain they are", said: streamed.Says()}, nil
+	}
+	return shapeOutcome{soft: soft}, nil
+}
+
+const notJSON = "the arguments are not JSON"
+
+// judgeShape says what is wrong with the calls of an answer: what no server may do, and
+// what may be the model's doing.
+func judgeShape(a endpoint.Answer, schema *jsonschema.Schema) (hard, soft string) {
+	for _, b := range a.Broke {
+		if b.Hard {
+			return b.What, ""
 		}
 	}
-	switch {
-	case len(streamed.Calls) == 0 && len(plain.Calls) == 0:
-		return shapeOutcome{soft: "no call"}, nil
-	case (wrong[0] == "") != (wrong[1] == "") && len(streamed.Calls) > 0 && len(plain.Calls) > 0:
-		i := 0
-		if wrong[0] == "" {
-			i = 1
+	ids := map[string]bool{}
+	for _, call := range a.Calls {
+		switch doc, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(call.Arguments))); {
+		case strings.TrimSpace(call.Arguments) == "" || strings.TrimSpace(call.Arguments) == "null":
+			return fmt.Sprintf("the arguments are %s where an object is wanted", gates.Quote(call.Arguments, 20)), ""
+		case err != nil && a.Finish == "length":
+			soft = "the call ran to the token limit"
+		case err != nil:
+			soft = notJSON + ": " + gates.Quote(call.Arguments, 100)
+		case schema.Validate(doc) != nil:
+			soft = "the arguments break the tool's schema: " + gates.Quote(call.Arguments, 100)
 		}
-		if strings.HasPrefix(wrong[i], "the arguments are not JSON") {
-			return shapeOutcome{hard: [2]string{"streamed", "plain"}[i] + " only: " + wrong[i], said: streamed.Says()}, nil
+		if call.ID != "" && ids[call.ID] {
+			return "two calls of one answer have the id " + gates.Quote(call.ID, 40), ""
 		}
-		return shapeOutcome{soft: wrong[i]}, nil
-	case wrong[0] != "":
-		return shapeOutcome{soft: wrong[0]}, nil
-	case len(streamed.Calls) < s.calls || len(plain.Calls) < s.calls:
-		return shapeOutcome{soft: fmt.Sprintf("%d and %d calls, asked for %d", len(streamed.Calls), len(plain.Calls), s.calls)}, nil
+		ids[call.ID] = true
 	}
-	return shapeOutcome{}, nil
+	if len(a.Calls) == 0 {
+		soft = "no call"
+	}
+	return "", soft
 }

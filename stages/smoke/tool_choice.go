@@ -14,9 +14,9 @@ var _ = checks.Add(gates.Check[endpoint.Endpoint]{
 	Doc: `tool_choice is obeyed or refused: required, a named tool, none
 
 Where the parser does not support the option it is read as "auto": an agent that demands a call gets prose, one that forbids it gets a call.
-Asked only of a model that makes calls; a refusal in words is fine.`,
+Asked only of a model that makes calls, which smoke/tool-call finds out; a refusal in words is fine. It warns: llama.cpp ignores "required" with some templates in good health.`,
 	Since:  "0.2.0",
-	Cost:   3200 * time.Millisecond,
+	Cost:   3600 * time.Millisecond,
 	Needs:  []gates.Capability{endpoint.Tools},
 	Modes:  []string{"TOOL-08", "TOOL-03"},
 	Faults: []string{"tool-choice-ignored"},
@@ -26,20 +26,10 @@ Asked only of a model that makes calls; a refusal in words is fine.`,
 })
 
 func toolChoice(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
-	control, err := ep.Ask(ctx, toolRequest(ep.Canaries().Issue()))
-	if err != nil {
-		if f, refused := toolsRefused(ep, err); refused {
-			return f, nil
-		}
-		return gates.Finding{}, err
-	}
-	if len(control.Calls) == 0 {
-		return gates.Skip("the model makes no call by itself, so what it would be told cannot be compared").With("auto: %s", control.Says()), nil
-	}
 	// A question that wants no tool, so that a call is the option's doing.
 	plain := func() endpoint.Request {
 		plant, question := secret(ep.Canaries().Issue())
-		return endpoint.Chat(plant+" "+question).Tool(toolName, "Look up a record by its key.", toolSchema).MaxTokens(256)
+		return endpoint.Chat(plant+" "+question).Tool(toolName, "Look up a record by its key.", toolSchema).MaxTokens(96)
 	}
 	var notes []string
 	for _, c := range []struct {
@@ -69,7 +59,7 @@ func toolChoice(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error
 			wrong, last = wrong+1, a
 		}
 		if wrong == 2 {
-			return gates.Fail("tool_choice %s is ignored, twice", c.choice).With("answered %s, finish_reason %s", last.Says(), gates.Quote(last.Finish, 20)), nil
+			return gates.Warn("tool_choice %s is ignored, twice", c.choice).With("answered %s, finish_reason %s", last.Says(), gates.Quote(last.Finish, 20)), nil
 		}
 	}
 	f := gates.Pass("required, named and none are obeyed")
