@@ -20,7 +20,9 @@ var _ = register(fault{
 })
 
 // nonsense: a request that no server can take for one.
-func nonsense(x *exchange) bool { return x.generates && x.messages() == nil && x.fields["prompt"] == nil }
+func nonsense(x *exchange) bool {
+	return x.generates && x.messages() == nil && x.fields["prompt"] == nil
+}
 
 var _ = register(fault{
 	Info: Info{

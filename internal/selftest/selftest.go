@@ -1,0 +1,317 @@
+// Package selftest proves the checks of stages 1 to 3 both ways: it runs them over an
+// engine behind the fault proxy, with each fault in turn and without any, and makes the
+// table of faults against checks.
+//
+// The one rule: a fault without a catcher and a healthy engine that trips a check are
+// both defects of infbench, and the table names them.
+package selftest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"infbench/gates"
+	"infbench/internal/faultproxy"
+	"infbench/internal/refengine"
+	"infbench/stages/correctness"
+	"infbench/stages/endpoint"
+	"infbench/stages/hardware"
+	"infbench/stages/smoke"
+)
+
+// Options say what is tested. The zero value tests every fault on the embedded engine.
+type Options struct {
+	// Target is a real engine to test on; nil means the embedded one.
+	Target *url.URL
+	// TargetOptions go with it.
+	TargetOptions endpoint.TargetOptions
+	// Model is asked, "" means the first one listed.
+	Model string
+	// Only are the specs of the faults to inject; empty means all, with their defaults.
+	Only []string
+	// Healthy is how often the engine is tested without any fault.
+	Healthy int
+	// Limits bound each request.
+	Limits endpoint.Limits
+	// AtOnce is how many rows run at the same time on the embedded engine.
+	AtOnce int
+	// Seed is of the faults and the canaries.
+	Seed uint64
+	// Done, if not nil, is told of each row as it ends.
+	Done func(Row)
+}
+
+// A Row is one engine, healthy or with a fault, and what the checks made of it.
+type Row struct {
+	// Fault is the spec of the fault, "" for a healthy engine.
+	Fault string
+	// Engine says what the engine was like.
+	Engine string
+	// Info describes the fault.
+	Info faultproxy.Info
+	// Verdicts are those of the checks that were run, up to the stage that must catch it.
+	Verdicts []gates.Verdict
+	// Unopened says why the endpoint could not be opened at all, which catches a fault too.
+	Unopened string
+	// Took is how long the row took.
+	Took time.Duration
+}
+
+// opening stands for the catcher where an endpoint cannot even be opened.
+const opening = "opening the endpoint"
+
+// Caught returns the checks that failed or warned, those that failed first.
+func (r Row) Caught() []string {
+	var failed, warned []string
+	if r.Unopened != "" {
+		failed = append(failed, opening)
+	}
+	for _, v := range r.Verdicts {
+		switch v.Status() {
+		case gates.Failed:
+			failed = append(failed, v.Check())
+		case gates.Warned:
+			warned = append(warned, v.Check())
+		case gates.Passed, gates.Skipped, gates.NotApplicable:
+		}
+	}
+	return append(failed, warned...)
+}
+
+// harmless reports whether no check may object to the row.
+func (r Row) harmless() bool { return r.Fault == "" || r.Info.Stage == 0 }
+
+// Problem says what is wrong with the row, "" when nothing is: a fault that nobody
+// caught, or an alarm without a fault.
+func (r Row) Problem() string {
+	caught := r.Caught()
+	switch {
+	case r.Fault == "" && len(caught) > 0:
+		return fmt.Sprintf("the healthy engine (%s) trips %s", r.Engine, strings.Join(caught, ", "))
+	case r.harmless() && len(caught) > 0:
+		return fmt.Sprintf("%s is harmless, and trips %s", r.Fault, strings.Join(caught, ", "))
+	case !r.harmless() && len(caught) == 0:
+		return fmt.Sprintf("%s (%s) escapes stages 1 to %d", r.Fault, r.Info.Doc, r.Info.Stage)
+	}
+	return ""
+}
+
+// A Table is the rows of one self-test.
+type Table struct{ Rows []Row }
+
+// Problems returns what is wrong with the rows.
+func (t Table) Problems() []string {
+	var out []string
+	for _, r := range t.Rows {
+		if p := r.Problem(); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Sole returns, for each check, the faults that it alone catches: what would escape
+// without it.
+func (t Table) Sole() map[string][]string {
+	out := map[string][]string{}
+	for _, r := range t.Rows {
+		if c := r.Caught(); !r.harmless() && len(c) == 1 {
+			out[c[0]] = append(out[c[0]], r.Fault)
+		}
+	}
+	return out
+}
+
+// Checks returns the ids of the checks that a self-test runs.
+func Checks() []string {
+	var out []string
+	for _, list := range [][]gates.Info{hardware.Infos(), smoke.Infos(), correctness.Infos()} {
+		for _, i := range list {
+			out = append(out, i.ID)
+		}
+	}
+	return out
+}
+
+// Rows returns the rows that a self-test will have, without verdicts, or what is wrong
+// with the specs.
+func Rows(o Options) ([]Row, error) {
+	var rows []Row
+	for range max(o.Healthy, 1) {
+		rows = append(rows, Row{Engine: "as it is"})
+	}
+	if o.Target == nil {
+		rows = append(rows, Row{Engine: "thinks"})
+	}
+	specs := o.Only
+	if len(specs) == 0 {
+		for _, f := range faultproxy.Faults() {
+			specs = append(specs, f.ID)
+		}
+	}
+	infos := map[string]faultproxy.Info{}
+	for _, f := range faultproxy.Faults() {
+		infos[f.ID] = f
+	}
+	for _, spec := range specs {
+		id, _, _ := strings.Cut(spec, ":")
+		info, ok := infos[id]
+		if !ok {
+			return nil, fmt.Errorf("there is no fault %.60q: infbench faultproxy --list shows them", id)
+		}
+		if info.Stage == 4 {
+			continue // a matter of time, which stages 1 to 3 do not see
+		}
+		row := Row{Fault: spec, Info: info, Engine: "as it is"}
+		if o.Target == nil && slices.ContainsFunc(info.Modes, func(m string) bool { return strings.HasPrefix(m, "RSN") }) {
+			row.Engine = "thinks"
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// Run runs the self-test. Rows that were not run before ctx ended are left out.
+func Run(ctx context.Context, o Options) (Table, error) {
+	rows, err := Rows(o)
+	if err != nil {
+		return Table{}, err
+	}
+	atOnce := max(o.AtOnce, 1)
+	if o.Target != nil {
+		atOnce = 1 // one row's load is another row's company
+	}
+	done := make([]bool, len(rows))
+	var told sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i := range rows {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err := o.run(ctx, &rows[i]); err != nil {
+				return err
+			}
+			if done[i] = ctx.Err() == nil; done[i] && o.Done != nil {
+				told.Lock()
+				defer told.Unlock()
+				o.Done(rows[i])
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return Table{}, err
+	}
+	var t Table
+	for i, r := range rows {
+		if done[i] {
+			t.Rows = append(t.Rows, r)
+		}
+	}
+	return t, nil
+}
+
+// run fills one row.
+func (o Options) run(ctx context.Context, r *Row) error {
+	start := time.Now()
+	address, stop, err := o.serve(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	target, err := endpoint.ParseTarget(address, o.TargetOptions)
+	if err != nil {
+		return err
+	}
+	ep, err := endpoint.Open(ctx, target, endpoint.Options{Model: o.Model, InFlight: 4, Seed: cmp.Or(o.Seed, 1), Limits: o.Limits})
+	if err != nil {
+		r.Unopened, r.Took = gates.Printable(err.Error(), 160), time.Since(start)
+		return nil
+	}
+	defer ep.Close()
+	last := 3
+	if r.Fault != "" && r.Info.Stage > 0 {
+		last = r.Info.Stage
+	}
+	for _, c := range hardware.Checks() {
+		r.Verdicts = append(r.Verdicts, gates.Run(ctx, c, hardware.Subject{Endpoint: ep}))
+	}
+	lists := [][]gates.Check[endpoint.Endpoint]{smoke.Checks()}
+	if last >= 3 {
+		lists = append(lists, correctness.Checks())
+	}
+	for _, list := range lists {
+		for _, c := range list {
+			if ctx.Err() != nil {
+				return nil
+			}
+			r.Verdicts = append(r.Verdicts, gates.Run(ctx, c, ep))
+		}
+	}
+	r.Took = time.Since(start)
+	return nil
+}
+
+// serve puts the row's fault before its engine on the loopback.
+func (o Options) serve(ctx context.Context, r *Row) (address string, stop func(), err error) {
+	var specs []string
+	if r.Fault != "" {
+		specs = []string{r.Fault}
+	}
+	seed := cmp.Or(o.Seed, 1)
+	var proxy *faultproxy.Proxy
+	end := func() {}
+	if o.Target != nil {
+		proxy, err = faultproxy.ForURL(o.Target, specs, seed)
+	} else {
+		var e *refengine.Engine
+		if e, err = refengine.New(refengine.Config{Version: "selftest", Thinks: r.Engine == "thinks"}); err == nil {
+			end = func() { _ = e.Close() }
+			proxy, err = faultproxy.ForHandler(e, specs, seed)
+		}
+	}
+	if err != nil {
+		end()
+		return "", nil, err
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		end()
+		return "", nil, err
+	}
+	s := &http.Server{Handler: proxy, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = s.Serve(l) }() // ends with the Close below
+	return "http://" + l.Addr().String(), func() {
+		_ = s.Close()
+		proxy.Close()
+		end()
+	}, nil
+}
+
+// Modes returns the modes of the taxonomy that some fault imitates, with the faults.
+func Modes() map[string][]string {
+	out := map[string][]string{}
+	for _, f := range faultproxy.Faults() {
+		for _, m := range f.Modes {
+			out[m] = append(out[m], f.ID)
+		}
+	}
+	for _, m := range slices.Collect(maps.Keys(out)) {
+		slices.Sort(out[m])
+	}
+	return out
+}
