@@ -14,6 +14,9 @@ import (
 
 // settings are a command's flags over its configuration file.
 type settings struct {
+	waitReady, deadline time.Duration
+	line                bool
+	report              string
 	config.Config
 	json, quiet bool
 	key         string
@@ -37,6 +40,8 @@ func outputFlags() []cli.Flag {
 
 func commonFlags() []cli.Flag {
 	return append([]cli.Flag{
+		&cli.BoolFlag{Name: "line", Usage: "one line on stdout in the place of the report: for a journal"},
+		&cli.StringFlag{Name: "report", Usage: "`FILE` that the JSON report is written to, besides what is printed"},
 		&cli.StringFlag{Name: "config", Aliases: []string{"c"}, Usage: "TOML `FILE` with any of these settings; flags win"},
 		&cli.StringFlag{Name: "out", Usage: "record `FILE` to append to; run and stage4 leave a record below bench/runs without it"},
 	}, outputFlags()...)
@@ -48,6 +53,8 @@ func targetFlags() []cli.Flag {
 		&cli.StringFlag{Name: "model", Usage: "`NAME` of the served model (default: the first one listed)"},
 		&cli.StringFlag{Name: "api-key-env", Value: "OPENAI_API_KEY", Usage: "environment variable `NAME` that holds the API key"},
 		&cli.DurationFlag{Name: "timeout", DefaultText: "2m", Usage: "longest wait for a connection, a first token, or the next one"},
+		&cli.DurationFlag{Name: "wait-ready", DefaultText: "not at all", Usage: "wait so long for a server that loads: refused connections and 503; wrong answers are not waited for"},
+		&cli.DurationFlag{Name: "deadline", DefaultText: "none", Usage: "longest time for all of it; what is not asked by then is a hard failure"},
 		&cli.StringFlag{Name: "image", Usage: "`DIGEST` of the container image, which the server cannot tell"},
 	}
 }
@@ -124,6 +131,15 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 		s.Hardware.Kernels = ctx.StringSlice("kernels")
 	}
 	s.json, s.quiet = ctx.Bool("json"), ctx.Bool("quiet")
+	s.waitReady, s.deadline, s.line, s.report = ctx.Duration("wait-ready"), ctx.Duration("deadline"), ctx.Bool("line"), ctx.String("report")
+	switch {
+	case s.waitReady < 0 || ctx.IsSet("wait-ready") && s.waitReady == 0:
+		return s, usagef("--wait-ready %v: want more than 0", s.waitReady)
+	case s.deadline < 0 || ctx.IsSet("deadline") && s.deadline == 0:
+		return s, usagef("--deadline %v: want more than 0", s.deadline)
+	case s.line && s.json:
+		return s, usagef("--line and --json both want stdout; --report FILE keeps the JSON")
+	}
 	if err := s.load(ctx); err != nil {
 		return s, err
 	}

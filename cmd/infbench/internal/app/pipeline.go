@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -269,10 +271,23 @@ func (p *pipeline) finish(rep stages.Report) error {
 		}
 	}
 	exit := rep.Exit()
+	if rep.Interrupted && errors.Is(context.Cause(p.ctx.Context), errDeadline) && p.problem == "" {
+		p.problem = fmt.Sprintf("the deadline of %v has passed, and not everything was asked", p.ses.set.deadline)
+	}
 	if p.problem != "" {
-		exit = max(exit, stages.ExitFailed)
+		exit = stages.ExitFailed
 		p.problem = p.ses.redactor.Text(p.problem)
 		fmt.Fprintf(p.c.err, "infbench: %s\n", p.problem)
+	}
+	if path := p.ses.set.report; path != "" {
+		if err := p.writeReport(path, exit, rep, where, perf); err != nil {
+			fmt.Fprintf(p.c.err, "infbench: the report could not be written: %v\n", err)
+			exit = stages.ExitFailed
+		}
+	}
+	if p.ses.set.line {
+		render.Line(p.c.out, p.command, p.ses.subject(p.cache), rep, exit, p.problem)
+		return exitOf(exit)
 	}
 	if p.ses.set.json {
 		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), rep, about, where, perf); err != nil {
@@ -281,6 +296,25 @@ func (p *pipeline) finish(rep stages.Report) error {
 		return exitOf(exit)
 	}
 	return p.show(rep, perf, exit, where)
+}
+
+// writeReport writes the JSON report to a file, whole or not at all.
+func (p *pipeline) writeReport(path string, exit int, rep stages.Report, where string, perf record.PerfRecord) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".infbench-*")
+	if err != nil {
+		return err
+	}
+	err = render.JSON(f, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), rep, about, where, perf)
+	if err2 := f.Close(); err == nil {
+		err = err2
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // half a report is none
+	}
+	return err
 }
 
 func (p *pipeline) ending(rep stages.Report) record.Ending {

@@ -1,11 +1,18 @@
 package app
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/urfave/cli/v2"
 
 	"infbench/gates"
 	"infbench/stages/hardware"
 )
+
+// errDeadline says that the time for the whole run is over; what was not asked by then
+// is skipped, as when a person stops it.
+var errDeadline = fmt.Errorf("the deadline for the whole run has passed: %w", gates.ErrStopped)
 
 func runCommand(c console) *cli.Command {
 	return &cli.Command{
@@ -48,6 +55,14 @@ func pipeWith(c console, ctx *cli.Context, command string, s settings, recorded 
 		return err
 	}
 	p := &pipeline{c: c, ctx: ctx, command: command, ses: ses, record: recorded}
+	if s.deadline > 0 {
+		within, cancel := context.WithTimeoutCause(ctx.Context, s.deadline, errDeadline)
+		defer cancel()
+		ctx.Context = within
+	}
+	if !s.quiet {
+		ses.waiting = func(why string) { fmt.Fprintf(c.err, "waiting for the server: %s\n", ses.redactor.Text(why)) }
+	}
 	if command == "stage0" && ctx.IsSet("device") {
 		if p.memory, err = hardware.MemoryOf(s.Hardware.Device); err != nil {
 			return usageError{err.Error()}

@@ -30,6 +30,8 @@ type session struct {
 	hasCkpt   bool
 	inFlight  int
 
+	waiting func(why string) // is told why a server is waited for
+
 	once sync.Once
 	ep   endpoint.Endpoint
 	err  error
@@ -122,10 +124,13 @@ func (s *session) hubToken(u *url.URL) string {
 // open opens the endpoint once; every stage gets the same one.
 func (s *session) open(ctx context.Context) (endpoint.Endpoint, error) {
 	s.once.Do(func() {
-		limits := endpoint.DefaultLimits().Within(s.set.Timeout)
-		s.ep, s.err = endpoint.Open(ctx, s.target, endpoint.Options{
-			Model: s.set.Model, Limits: limits, InFlight: s.inFlight, Seed: s.seed(),
-		})
+		o := endpoint.Options{Model: s.set.Model, Limits: endpoint.DefaultLimits().Within(s.set.Timeout), InFlight: s.inFlight, Seed: s.seed()}
+		if s.set.waitReady > 0 {
+			if s.err = endpoint.Await(ctx, s.target, o, s.set.waitReady, s.waiting); s.err != nil {
+				return
+			}
+		}
+		s.ep, s.err = endpoint.Open(ctx, s.target, o)
 	})
 	return s.ep, s.err
 }

@@ -184,6 +184,32 @@ func Exit(w io.Writer, s Style, code int, record string) {
 	}
 }
 
+// Line writes what came of a run in one line: for a journal.
+func Line(w io.Writer, command string, subject gates.Subject, rep stages.Report, exit int, problem string) {
+	n := map[gates.Status]int{}
+	var bad []string
+	for _, r := range rep.Results {
+		for _, v := range r.Verdicts {
+			n[v.Status()]++
+			if s := v.Status(); (s == gates.Failed || s == gates.Warned) && len(bad) < 3 {
+				bad = append(bad, fmt.Sprintf("%s: %s", v.Check(), v.Summary()))
+			}
+		}
+	}
+	line := fmt.Sprintf("infbench %s: exit %d, %s: %d passed, %d failed, %d warned, %d skipped in %v", command, exit, exits[exit], n[gates.Passed], n[gates.Failed],
+		n[gates.Warned], n[gates.Skipped], round(rep.Took))
+	if problem != "" {
+		line += ": " + problem
+	}
+	if len(bad) > 0 {
+		line += ": " + strings.Join(bad, "; ")
+	}
+	if !subject.IsZero() {
+		line += " · " + subject.String()
+	}
+	fmt.Fprintln(w, gates.Printable(line, 800))
+}
+
 // Plain returns a sink of events that writes plain lines, for a log: one when a stage
 // begins, one for each check that is not passed, one for each level.
 func Plain(w io.Writer) func(stages.Event) {
