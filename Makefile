@@ -65,6 +65,10 @@ fuzz: ## every fuzz target, FUZZTIME each (5s; a minute for the readers of check
 docs: build ## write the pages that are printed from the code
 	$(BIN)/infbench checks --markdown > docs/CHECKS.md
 	$(BIN)/infbench checks --schemes > docs/SCHEMES.md
+	$(BIN)/infbench checks --taxonomy > docs/FAILURE-TAXONOMY.md
+
+selftest: build ## every fault against the checks of stages 1 to 3, on the embedded engine; rewrites docs/FAULTS.md
+	$(BIN)/infbench selftest --quiet --markdown > $(BUILD)/FAULTS.md && mv $(BUILD)/FAULTS.md docs/FAULTS.md
 
 golden: ## rewrite golden files; read the diff
 	$(GO) test ./... -update
@@ -87,4 +91,4 @@ $(BIN)/golangci-lint:
 $(BIN)/gofumpt:
 	GOBIN=$(BIN) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT)
 
-.PHONY: help build demo test check fmt vet lint race nocgo native engine flake fuzz docs golden bench dist clean
+.PHONY: help build demo test check fmt vet lint race nocgo native engine flake fuzz docs selftest golden bench dist clean

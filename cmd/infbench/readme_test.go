@@ -139,10 +139,10 @@ func recordTwoRuns(t *testing.T, dir, target string) {
 	}
 }
 
-// docs/CHECKS.md and docs/SCHEMES.md are printed from the code.
+// docs/CHECKS.md, docs/SCHEMES.md and docs/FAILURE-TAXONOMY.md are printed from the code.
 func TestPrintedPagesAreUpToDate(t *testing.T) {
 	t.Parallel()
-	for page, flag := range map[string]string{"CHECKS.md": "--markdown", "SCHEMES.md": "--schemes"} {
+	for page, flag := range map[string]string{"CHECKS.md": "--markdown", "SCHEMES.md": "--schemes", "FAILURE-TAXONOMY.md": "--taxonomy"} {
 		want, err := exec.Command("infbench", "checks", flag).Output()
 		if err != nil {
 			t.Fatal(err)

@@ -33,6 +33,7 @@ var may = map[string]string{
 	"internal/batching":            "",
 	"internal/refengine":           "internal/batching internal/refengine",
 	"internal/faultproxy":          "",
+	"internal/taxonomy":            "",
 	"internal/selftest":            "gates stages/endpoint stages/hardware stages/smoke stages/correctness internal/refengine internal/faultproxy",
 	"internal/realengine":          "",
 	"internal/layers":              "",

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"infbench/internal/faultproxy"
+	"infbench/internal/taxonomy"
 	"infbench/stages/static"
 )
 
@@ -19,10 +20,17 @@ func checksCommand(c console) *cli.Command {
 		Usage: "every check: what it claims, what it costs, which faults prove it",
 		Flags: append([]cli.Flag{jsonFlag()}, &cli.BoolFlag{Name: "markdown", Usage: "the reference page"},
 			&cli.BoolFlag{Name: "schemes", Usage: "the quantisation schemes that stage 0 covers, with the tensors of each"},
+			&cli.BoolFlag{Name: "taxonomy", Usage: "the failure modes by what a client sees, and who looks for them"},
 			&cli.BoolFlag{Name: "faults", Usage: "the faults that the fixtures inject, with their parameters"}),
 		Action: func(ctx *cli.Context) error {
 			if ctx.Bool("faults") {
 				return faultList(c.out)
+			}
+			if ctx.Bool("taxonomy") {
+				if ctx.Bool("json") {
+					return indented(c.out, taxonomy.All())
+				}
+				return taxonomyPage(c.out, allInfos())
 			}
 			if ctx.Bool("schemes") {
 				if ctx.Bool("json") {

@@ -8,12 +8,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"infbench/gates"
+	"infbench/internal/taxonomy"
 )
 
 func explainCommand(c console) *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
-		Usage:     "one check, or the checks that cover a failure mode",
+		Usage:     "one check, or one failure mode and the checks that look for it",
 		ArgsUsage: "ID",
 		Description: `Examples:
    infbench explain smoke/known-answer
@@ -25,6 +26,11 @@ func explainCommand(c console) *cli.Command {
 				return usagef("explain takes one id, such as smoke/known-answer or CON-04; infbench checks lists them")
 			}
 			id := ctx.Args().First()
+			mode, isMode := taxonomy.Lookup(id)
+			if isMode && !ctx.Bool("json") {
+				explainMode(c, mode, allInfos())
+				return nil
+			}
 			var found []gates.Info
 			for _, i := range allInfos() {
 				if i.ID == id || slices.Contains(i.Modes, id) {

@@ -6,6 +6,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -154,10 +155,23 @@ func verdict(w io.Writer, s Style, group []gates.Verdict, about func(id string) 
 	}
 	next := v.Next()
 	if len(next) > 0 && len(group) == 1 {
-		next = append(next, "infbench explain "+v.Check())
+		next = append(next, "infbench explain "+strings.Join(append([]string{v.Check()}, modes(about(v.Check()).Modes)...), " | "))
 	}
 	list("next", next)
 }
+
+// modes are the first entries of the taxonomy that a check covers.
+func modes(all []string) []string {
+	var out []string
+	for _, m := range all {
+		if modeID.MatchString(m) && len(out) < 3 {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+var modeID = regexp.MustCompile(`^[A-Z]{3,4}-[0-9]{2}$`)
 
 // consequences says what each engine would do on the defect.
 func consequences(does []gates.Consequence) []string {
