@@ -42,7 +42,7 @@ var _ = register(fault{
 		ID: "never-stops", Stage: 2, Modes: []string{"STP-01"},
 		Doc: "after the answer come turns that nobody wrote, up to the limit",
 	},
-	build: always(acts{answer: func(*exchange) filter {
+	build: always(acts{scope: func(x *exchange) bool { return x.fields["logprobs"] == nil }, answer: func(*exchange) filter {
 		f := rewriteText(onlyVisible, func() rewriter {
 			return rewriter{
 				feed: func(s string) string { return s },

@@ -264,6 +264,18 @@ var cases = map[string]faultCase{
 	"json-blanks": {more: `,"response_format":{"type":"json_object"}`, show: func(got, _ answer) string {
 		return all(healthy(got), want(strings.HasPrefix(got.text, `{"code":`+strings.Repeat("\n", 190)), got.text), want(got.finish[0] == "length", "finish"))
 	}},
+	"wrong-digit-in-text": {show: text(func(s string) bool {
+		n := longNumber.FindString(s)
+		return len(n) == 8 && n != "48213907" && strings.Replace(s, n, "48213907", 1) == sentence
+	})},
+	"late-decay": {spec: "late-decay:chars=20", show: text(func(s string) bool {
+		r := []rune(sentence)
+		return s == string(r[:20])+strings.Repeat("!", len(r)-20)
+	})},
+	"over-long-cut": {spec: "over-long-cut:keep=12", show: func(got, good answer) string {
+		return all(healthy(got), want(strings.Contains(got.text, "000000"), got.text))
+	}},
+	"think-tag-leaks": {show: text(func(s string) bool { return s == sentence+"\n</think>" })},
 	"other-model": {show: func(got, good answer) string {
 		return all(same(got, good), want(strings.Contains(got.raw, "another-model") && !strings.Contains(good.raw, "another-model"), "model"))
 	}},

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -40,7 +41,7 @@ Examples:
 			if err != nil {
 				return usagef("--upstream is no URL")
 			}
-			p, err := faultproxy.ForURL(u, ctx.StringSlice("fault"), ctx.Uint64("seed"))
+			p, err := faultproxy.ForURL(u, specsOf(ctx.StringSlice("fault")), ctx.Uint64("seed"))
 			if err != nil {
 				return usageError{err.Error()}
 			}
@@ -63,4 +64,18 @@ Examples:
 			return nil
 		},
 	}
+}
+
+// specsOf joins what the flag library split at commas: a fault's own parameters are
+// separated by them.
+func specsOf(parts []string) []string {
+	var out []string
+	for _, p := range parts {
+		if name, _, _ := strings.Cut(p, ":"); len(out) > 0 && strings.Contains(name, "=") {
+			out[len(out)-1] += "," + p
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
 }

@@ -45,7 +45,7 @@ Examples:
 		}, &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress"}),
 		Action: func(ctx *cli.Context) error {
 			o := selftest.Options{
-				Only: ctx.StringSlice("fault"), Healthy: ctx.Int("healthy"), AtOnce: ctx.Int("at-once"), Seed: ctx.Uint64("seed"), Model: ctx.String("model"),
+				Only: specsOf(ctx.StringSlice("fault")), Healthy: ctx.Int("healthy"), AtOnce: ctx.Int("at-once"), Seed: ctx.Uint64("seed"), Model: ctx.String("model"),
 				Limits: endpoint.DefaultLimits().Within(ctx.Duration("timeout")),
 			}
 			if ctx.Duration("timeout") <= 0 || o.Healthy < 1 || o.AtOnce < 1 {
