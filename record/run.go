@@ -35,7 +35,19 @@ type RunParts struct {
 	Exit int
 	// Caveats are what a reader must know beside the verdicts.
 	Caveats []string
+	// Abilities are what the server was found to be able to do; empty where nobody tried.
+	Abilities []Ability
 }
+
+// An Ability is one thing that a server can or cannot do, as it was found by doing it.
+type Ability struct {
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// maxAbilities bounds the abilities of a line.
+const maxAbilities = 64
 
 // Run is one line of a record file: the verdicts of one run and why it ended, and,
 // only where the gates passed, the numbers. The zero Run is nothing.
@@ -66,6 +78,14 @@ func NewRun(p RunParts) (Run, error) {
 	p.Caveats = nil
 	for _, c := range caveats {
 		p.Caveats = append(p.Caveats, gates.Printable(c, 300))
+	}
+	if len(p.Abilities) > maxAbilities {
+		return Run{}, errors.New("more abilities than a server has")
+	}
+	abilities := p.Abilities
+	p.Abilities = nil
+	for _, a := range abilities {
+		p.Abilities = append(p.Abilities, Ability{gates.Printable(a.Name, 40), gates.Printable(a.State, 40), gates.Printable(a.Detail, 200)})
 	}
 	p.Started = p.Started.UTC().Truncate(time.Millisecond)
 	return Run{parts: p}, nil
@@ -114,6 +134,7 @@ type runWire struct {
 	Exit        int          `json:"exit"`
 	Ending      Ending       `json:"ending"`
 	Caveats     []string     `json:"caveats,omitempty"`
+	Abilities   []Ability    `json:"abilities,omitempty"`
 	Identity    Identity     `json:"identity"`
 	Key         string       `json:"key"`
 	Ledger      gates.Ledger `json:"ledger"`
@@ -158,7 +179,7 @@ func (r Run) wire() (runWire, error) {
 	p := r.parts
 	w := runWire{
 		Schema: runSchema, Kind: verdictsKind, ID: p.ID, Started: p.Started, TookMS: p.Took.Milliseconds(), Command: p.Command, Harness: p.Harness,
-		Exit: p.Exit, Ending: p.Ending, Caveats: p.Caveats, Identity: p.Identity, Key: p.Identity.Key(), Ledger: p.Ledger,
+		Exit: p.Exit, Ending: p.Ending, Caveats: p.Caveats, Abilities: p.Abilities, Identity: p.Identity, Key: p.Identity.Key(), Ledger: p.Ledger,
 	}
 	if perf, ok := r.Performance(); ok {
 		a, err := perf.arrival.MarshalJSON()
@@ -186,7 +207,7 @@ func (r *Run) UnmarshalJSON(b []byte) error {
 	}
 	out, err := NewRun(RunParts{
 		ID: w.ID, Started: w.Started, Took: time.Duration(w.TookMS) * time.Millisecond, Command: w.Command, Harness: w.Harness,
-		Identity: w.Identity, Ledger: w.Ledger, Ending: w.Ending, Exit: w.Exit, Caveats: w.Caveats,
+		Identity: w.Identity, Ledger: w.Ledger, Ending: w.Ending, Exit: w.Exit, Caveats: w.Caveats, Abilities: w.Abilities,
 	})
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func parseMessages(b *body, path string) []reader.Message {
 	return out
 }
 
-// parseContent accepts a string, null, or a list of text parts.
+// parseContent accepts a string, null, or a list of texts and pictures.
 func parseContent(b *body, v gjson.Result) string {
 	switch {
 	case v.Type == gjson.String:
@@ -54,8 +54,18 @@ func parseContent(b *body, v gjson.Result) string {
 			text.WriteString(clean(part.Str))
 			return true
 		}
-		if t := part.Get("type").Str; t != "text" {
-			b.refuse("a content part has the type %q: this engine reads text only", t)
+		switch t := part.Get("type").Str; t {
+		case "text":
+		case "image_url":
+			words, ok := see(part.Get("image_url.url").Str)
+			if !ok {
+				b.refuse("an image must be a PNG in a data URL")
+				return false
+			}
+			text.WriteString(words)
+			return true
+		default:
+			b.refuse("a content part has the type %q: this engine reads text and pictures", t)
 			return false
 		}
 		text.WriteString(clean(part.Get("text").Str))

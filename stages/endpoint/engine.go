@@ -30,6 +30,7 @@ const (
 	PrefixCache gates.Capability = "prefix-cache" // prompts are cached by prefix
 	Kernels     gates.Capability = "kernels"      // the engine has compiled kernels at all
 	Reasons     gates.Capability = "reasoning"    // the model thinks before it answers
+	Images      gates.Capability = "images"       // pictures are taken in messages
 )
 
 // Engine knows one kind of server. Its methods ask the server anew each time.

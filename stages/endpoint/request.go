@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -55,6 +56,14 @@ func (r Request) System(text string) Request {
 // User returns the request with a user message at the end.
 func (r Request) User(text string) Request {
 	return r.message(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text})
+}
+
+// Picture returns the request with a user message that holds a text and a PNG picture.
+func (r Request) Picture(text string, png []byte) Request {
+	return r.message(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, MultiContent: []openai.ChatMessagePart{
+		{Type: openai.ChatMessagePartTypeText, Text: text},
+		{Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{URL: "data:image/png;base64," + base64.StdEncoding.EncodeToString(png)}},
+	}})
 }
 
 // Assistant returns the request with an assistant message at the end.

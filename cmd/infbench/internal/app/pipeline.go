@@ -36,12 +36,13 @@ type pipeline struct {
 	record  bool
 	cache   string
 
-	store    *record.Store
-	sweep    *performance.Sweep
-	results  []stages.Result
-	required []string
-	problem  string
-	memory   hardware.Memory // that the checkpoint shall fit, stage 0 alone
+	store     *record.Store
+	sweep     *performance.Sweep
+	results   []stages.Result
+	required  []string
+	problem   string
+	abilities []record.Ability
+	memory    hardware.Memory // that the checkpoint shall fit, stage 0 alone
 }
 
 // stagesOf builds the stages with the given numbers.
@@ -70,11 +71,24 @@ func (p *pipeline) stage(n gates.Stage) (stages.Stage, error) {
 	case gates.Smoke:
 		return stages.Opened(p.ses.open, smoke.Checks())
 	case gates.Correctness:
-		return stages.Opened(p.ses.open, correctness.Checks())
+		return stages.Opened(p.openProbed, correctness.Checks())
 	default:
 		p.cache = performance.CacheIntent
 		return stages.Gated(p.measure, performance.Checks())
 	}
+}
+
+// openProbed finds out what the server can do before the dearer stages: what it cannot is
+// then skipped with its own words, and the record says what was there.
+func (p *pipeline) openProbed(ctx context.Context) (endpoint.Endpoint, error) {
+	ep, err := p.ses.open(ctx)
+	if err != nil || !p.record || p.abilities != nil {
+		return ep, err
+	}
+	for _, a := range ep.Probe(ctx) {
+		p.abilities = append(p.abilities, record.Ability{Name: a.Name, State: string(a.State), Detail: p.ses.redactor.Text(a.Detail)})
+	}
+	return ep, nil
 }
 
 func (p *pipeline) openHardware(ctx context.Context) (hardware.Subject, error) {
@@ -230,6 +244,7 @@ func (p *pipeline) compose(rep stages.Report, ending record.Ending) (record.Run,
 	}
 	run, err := record.NewRun(record.RunParts{
 		ID: p.id, Started: rep.Started, Took: rep.Took, Command: p.command, Harness: harness(), Identity: id, Ledger: ledger, Ending: ending, Exit: rep.Exit(),
+		Abilities: p.abilities,
 	})
 	if err != nil || p.sweep == nil || p.sweep.Levels() == 0 || p.sweep.Changed() {
 		return run, record.PerfRecord{}, err
