@@ -27,6 +27,9 @@ type Options struct {
 	Limits Limits
 	// InFlight is the largest number of requests that will be in flight at once.
 	InFlight int
+	// Trace, if not nil, is told of each request to the model before it is sent: its body,
+	// which holds no key.
+	Trace func(body []byte)
 	// Seed makes the canaries; every run should have its own.
 	Seed uint64
 	// Transport replaces the network in tests.
@@ -48,6 +51,7 @@ type shared struct {
 	refused  sync.Map // optional request field → struct{}
 	canaries *gates.Canaries
 	inFlight int
+	trace    func(body []byte)
 	requests atomic.Int64
 	unheard  atomic.Int64 // questions in a row without an answer in time
 }
@@ -70,7 +74,7 @@ func Open(ctx context.Context, t Target, o Options) (Endpoint, error) {
 		c.close()
 		return Endpoint{}, err
 	}
-	sh := &shared{client: c, models: list, canaries: gates.NewCanaries(o.Seed), inFlight: max(1, o.InFlight)}
+	sh := &shared{client: c, models: list, trace: o.Trace, canaries: gates.NewCanaries(o.Seed), inFlight: max(1, o.InFlight)}
 	if sh.model = o.Model; sh.model == "" {
 		sh.model = list[0]
 	}
@@ -191,6 +195,9 @@ func (e Endpoint) Prepare(r Request, stream bool) (Prepared, error) {
 // Send sends a prepared request once. The answer says itself what went wrong.
 func (e Endpoint) Send(ctx context.Context, p Prepared) Answer {
 	e.requests.Add(1)
+	if e.trace != nil {
+		e.trace(p.body)
+	}
 	if p.stream {
 		return e.client.stream(ctx, p)
 	}
@@ -202,6 +209,9 @@ func (e Endpoint) Send(ctx context.Context, p Prepared) Answer {
 // server refuses; an error means that nothing came.
 func (e Endpoint) Post(ctx context.Context, body string) (status int, said []byte, err error) {
 	e.requests.Add(1)
+	if e.trace != nil {
+		e.trace([]byte(body))
+	}
 	status, said, err = e.client.plain(ctx, http.MethodPost, chatPath, []byte(body))
 	if status != 0 && said != nil {
 		err = nil

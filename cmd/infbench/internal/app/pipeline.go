@@ -170,15 +170,27 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 		return usageError{p.ses.redactor.Text(err.Error())}
 	}
 	emit, closeProgress := p.progress()
+	var asked *asking
+	if p.ctx.Bool("explain") {
+		asked = &asking{}
+		p.ses.trace = asked.request
+	}
 	rep := plan.Run(p.ctx.Context, func(e stages.Event) {
 		emit(e)
+		if s, ok := e.(stages.CheckStarted); ok {
+			asked.begin(s.ID)
+		}
 		if f, ok := e.(stages.StageFinished); ok {
 			p.results = append(p.results, f.Result)
 			p.draft()
 		}
 	})
 	closeProgress()
-	return p.finish(rep)
+	err = p.finish(rep)
+	if asked != nil && !p.ses.set.json && !p.ses.set.line {
+		asked.show(p.c.out, p.ses.redactor.Text)
+	}
+	return err
 }
 
 // probeStore tries the record file before anything is asked, as far as its name is

@@ -61,7 +61,7 @@ func stageCommand(c console, n int) *cli.Command {
 	case 1:
 		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags())
 	case 2, 3:
-		cmd.Flags = join(cmd.Flags, targetFlags())
+		cmd.Flags = join(cmd.Flags, targetFlags(), []cli.Flag{&cli.BoolFlag{Name: "explain", Usage: "list the requests that each check sent"}})
 	case 4:
 		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags(), performanceFlags(), checkpointFlags())
 	}
