@@ -324,7 +324,7 @@ func halved(got, good answer) string {
 }
 
 // elsewhere are the faults that a test of their own shows.
-var elsewhere = []string{"crosstalk", "stale-cache", "forget-early", "restart", "hang", "slow-first", "drip", "image-dropped", "image-stale"}
+var elsewhere = []string{"crosstalk", "stale-cache", "forget-early", "restart", "hang", "slow-first", "drip", "image-dropped", "image-stale", "double-bos"}
 
 var modeID = regexp.MustCompile(`^[A-Z]{3,4}-[0-9]{2}$`)
 

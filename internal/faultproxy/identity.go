@@ -3,6 +3,7 @@ package faultproxy
 import (
 	"io"
 	"net/http"
+	"strings"
 )
 
 var _ = register(fault{
@@ -45,4 +46,22 @@ var _ = register(fault{
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"error":{"message":"messages must be a list"}}`)
 	}}),
+})
+
+var _ = register(fault{
+	Info: Info{
+		ID: "double-bos", Stage: 2, Modes: []string{"TPL-01"},
+		Doc: "the tokens of a conversation begin with the first one twice",
+	},
+	build: always(acts{
+		scope: func(x *exchange) bool { return strings.HasSuffix(x.r.URL.Path, "/tokenize") },
+		answer: changeDocs(func(doc object) bool {
+			list, ok := doc["tokens"].([]any)
+			if !ok || len(list) == 0 {
+				return false
+			}
+			doc["tokens"] = append([]any{list[0]}, list...)
+			return true
+		}),
+	}),
 })

@@ -301,6 +301,15 @@ func (e Endpoint) CountTokens(ctx context.Context, text string) (int, error) {
 	return 0, ErrNoTokenizer
 }
 
+// ChatTokens asks the engine for the token ids of a conversation behind its template.
+// The error is [ErrNoTokenizer] where the engine does not show them.
+func (e Endpoint) ChatTokens(ctx context.Context, r Request) ([]int, error) {
+	if t, ok := e.engine.(ChatTokenizer); ok {
+		return t.ChatTokens(ctx, r)
+	}
+	return nil, ErrNoTokenizer
+}
+
 // Cold returns the request in the form that the engine answers without its prefix
 // cache, where there is one; the request itself otherwise, and how it was done.
 func (e Endpoint) Cold(r Request, salt string) (Request, string) {

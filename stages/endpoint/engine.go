@@ -51,6 +51,11 @@ type Tokenizer interface {
 	CountTokens(ctx context.Context, text string) (int, error)
 }
 
+// ChatTokenizer is implemented by engines that show the tokens of a conversation.
+type ChatTokenizer interface {
+	ChatTokens(ctx context.Context, r Request) ([]int, error)
+}
+
 // ColdAsker is implemented by engines that can leave the prefix cache out for one
 // request. how says by which means.
 type ColdAsker interface {

@@ -2,6 +2,8 @@ package endpoint
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"github.com/tidwall/gjson"
 
@@ -64,6 +66,24 @@ func (e llamacpp) Unable(c gates.Capability) string {
 // CountTokens asks POST /tokenize in llama.cpp's own form.
 func (e llamacpp) CountTokens(ctx context.Context, text string) (int, error) {
 	return tokenizeCount(ctx, e.s, map[string]any{"content": text, "add_special": false})
+}
+
+// ChatTokens asks for the text of a conversation behind the template, and then for the
+// tokens as the server would make them.
+func (e llamacpp) ChatTokens(ctx context.Context, r Request) ([]int, error) {
+	b, err := json.Marshal(map[string]any{"messages": r.messages})
+	if err != nil {
+		return nil, err
+	}
+	body, err := e.s.post(ctx, "/apply-template", b)
+	if err != nil {
+		return nil, fmt.Errorf("apply the template: %w", err)
+	}
+	prompt := jsonAt(body, "prompt")
+	if !prompt.Exists() {
+		return nil, ErrNoTokenizer
+	}
+	return tokenIDs(ctx, e.s, map[string]any{"content": prompt.Str, "add_special": true, "parse_special": true})
 }
 
 // Cold switches the prompt cache off for the request.

@@ -57,6 +57,31 @@ func (v vllm) CountTokens(ctx context.Context, text string) (int, error) {
 	return tokenizeCount(ctx, v.s, map[string]any{"model": v.s.model, "prompt": text, "add_special_tokens": false})
 }
 
+// ChatTokens asks POST /tokenize for a conversation.
+func (v vllm) ChatTokens(ctx context.Context, r Request) ([]int, error) {
+	return tokenIDs(ctx, v.s, map[string]any{"model": v.s.model, "messages": r.messages})
+}
+
+// tokenIDs returns the ids that /tokenize gives.
+func tokenIDs(ctx context.Context, s *surface, payload map[string]any) ([]int, error) {
+	b, err := json.Marshal(payload)
+	if err != nil {
+		return nil, err
+	}
+	body, err := s.post(ctx, "/tokenize", b)
+	if err != nil {
+		return nil, fmt.Errorf("tokenize: %w", err)
+	}
+	var out []int
+	for _, t := range jsonAt(body, "tokens").Array() {
+		out = append(out, int(t.Int()))
+	}
+	if out == nil {
+		return nil, ErrNoTokenizer
+	}
+	return out, nil
+}
+
 func tokenizeCount(ctx context.Context, s *surface, payload map[string]any) (int, error) {
 	b, err := json.Marshal(payload)
 	if err != nil {

@@ -34,7 +34,7 @@ func streamEqualsPlain(ctx context.Context, ep endpoint.Endpoint) (gates.Finding
 		},
 		// Characters of two, three and four bytes: the ones that a joiner splits.
 		func() (endpoint.Request, gates.Canary) {
-			return endpoint.Chat("Repeat: naïve café 漢字 ✓ 🙂 é ü 語 done").MaxTokens(64), gates.Canary{}
+			return endpoint.Chat("Repeat: naïve café 漢字 ✓ שלום 🙂 مرحبا é ü 語 done").MaxTokens(64), gates.Canary{}
 		},
 	} {
 		r, c := ask()
