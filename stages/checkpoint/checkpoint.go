@@ -59,6 +59,7 @@ type contents struct {
 	order     []string
 	folders   map[string]bool
 	broken    []string
+	remote    bool
 	commits   map[string]string
 	config    Config
 	gen       Doc
@@ -105,6 +106,10 @@ func (inv Inventory) Revision() string { return inv.get().Revision }
 // ForServing returns the inventory with the question "is it ready to serve
 // chat?": shards that have not landed and an absent chat template then count.
 func (inv Inventory) ForServing() Inventory { inv.serving = true; return inv }
+
+// Remote reports whether the checkpoint lies on another machine: weights that are not
+// there have not failed to land, they are missing.
+func (inv Inventory) Remote() bool { return inv.get().remote }
 
 // Serving reports whether the question is about serving, see [Inventory.ForServing].
 func (inv Inventory) Serving() bool { return inv.serving }

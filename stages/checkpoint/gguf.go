@@ -239,7 +239,7 @@ func (p *ggufParser) text(keep int64) (string, error) {
 }
 
 func (p *ggufParser) skip(n int64) error {
-	if p.w.pos+n > p.w.size {
+	if n < 0 || n > p.w.size-p.w.pos {
 		return p.fail(FlawLength, "the file ends inside its header")
 	}
 	p.w.pos += n
@@ -305,7 +305,7 @@ func (p *ggufParser) array() (ggufValue, error) {
 	switch {
 	case kind >= uint32(len(widths)) || kind == ggufArray: // engines refuse arrays of arrays
 		return ggufValue{}, p.fail(FlawSyntax, "an array of the type %d", kind)
-	case n > uint64(p.w.size):
+	case n > uint64(p.w.size)/uint64(max(widths[kind], 1)):
 		return ggufValue{}, p.fail(FlawLength, "an array claims %d elements, the file has %d bytes", n, p.w.size)
 	}
 	v := ggufValue{array: true, length: int64(n)}

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/tidwall/gjson"
@@ -54,6 +55,9 @@ func ParseIndex(file string, text []byte) Index {
 	x.read = len(x.problems.list) == 0
 	return x
 }
+
+// maxTensors bounds the tensors of an index; the largest real one has 1.3 million.
+const maxTensors = 2_000_000
 
 type indexParser struct {
 	sc     scanner
@@ -115,6 +119,9 @@ func (p *indexParser) weightMap() error {
 		if p.names[name] {
 			p.x.problems.add(FlawDuplicate, name, "listed twice, the second time in %s", shard)
 			return nil
+		}
+		if len(p.x.entries) == maxTensors {
+			return &syntaxError{FlawTooLarge, p.sc.i, fmt.Sprintf("more than %d tensors: no sound checkpoint has so many", maxTensors)}
 		}
 		p.names[name] = true
 		p.x.entries = append(p.x.entries, Entry{name, p.intern(shard)})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -59,11 +60,22 @@ type ReaderAtCloser interface {
 // ErrTooLarge says that a file is larger than any sound one of its kind.
 var ErrTooLarge = errors.New("larger than any sound file of its kind")
 
+// maxShards bounds the files of weights whose heads are read; the largest real checkpoint
+// seen has 413, one that keeps each tensor in a file of its own a few thousand.
+const maxShards, maxFarShards = 100_000, 5_000
+
+func (d *documents) shardLimit() int {
+	if d.src.Near() {
+		return maxShards
+	}
+	return maxFarShards
+}
+
 // Largest sizes at which a file is still read, in bytes. The largest real ones
 // seen: config 24 kB, index 9 MB, tokenizer.json 34 MB.
 const (
-	maxDoc       = 16 << 20
-	maxIndex     = 256 << 20
+	maxDoc       = 4 << 20
+	maxIndex     = 64 << 20
 	maxTokenizer = 128 << 20
 )
 
@@ -140,6 +152,7 @@ func (c *contents) load(ctx context.Context, src Source) error {
 		c.folders[d] = true
 	}
 	c.broken = list.Broken
+	c.remote = !src.Near()
 	if n, ok := src.(noted); ok {
 		c.commits = n.commits(ctx)
 	}
@@ -223,6 +236,21 @@ type loaded struct {
 	text    text
 }
 
+// failure returns why a file could not be read, nil where it was, is not there, or is
+// larger than any sound one.
+func (l loaded) failure() error {
+	if l.isDoc {
+		if errors.Is(l.text.err, fs.ErrNotExist) || errors.Is(l.text.err, ErrTooLarge) {
+			return nil
+		}
+		return l.text.err
+	}
+	if list, n := l.header.Problems(FlawUnreadable); n > 0 {
+		return errors.New(list[0].Detail)
+	}
+	return nil
+}
+
 // fetch reads the small files and the header of each shard that is here, many at a
 // time. Empty files and pointers have no header, which the listing tells already.
 func (c *contents) fetch(docs *documents) error {
@@ -239,6 +267,9 @@ func (c *contents) fetch(docs *documents) error {
 		if c.isWeights(n) && !pointer && f.held && f.size != 0 {
 			shards = append(shards, f)
 		}
+	}
+	if limit := docs.shardLimit(); len(shards) > limit {
+		return fmt.Errorf("%d files of weights: more than the %d that are looked at", len(shards), limit)
 	}
 	head := func(f File, ahead int64) func() loaded {
 		return func() loaded { return docs.header(f, c.Kind == GGUFModel, ahead) }
@@ -292,6 +323,10 @@ func (c *contents) run(docs *documents, jobs []func() loaded) error {
 	}
 	err := group.Wait()
 	for _, l := range out {
+		// What a network does to a file says nothing about the checkpoint.
+		if failed := l.failure(); err == nil && failed != nil && !docs.src.Near() {
+			err = fmt.Errorf("read %s: %w", l.name, failed)
+		}
 		switch {
 		case l.isDoc:
 			docs.read[l.name] = l.text

@@ -39,7 +39,7 @@ var mutations = []struct {
 }{
 	{"smollm2-135m-bf16", "nothing", func(real) {}, nil},
 	{"smollm2-135m-bf16", "one layer more counted", func(r real) { r.config["num_hidden_layers"] = 31 }, []string{"arch.layers"}},
-	{"smollm2-135m-bf16", "one weight lost", func(r real) { r.drop("layers.12.", "up_proj") }, []string{"arch.layer_shape", "idx.size_vs_config"}},
+	{"smollm2-135m-bf16", "one weight lost", func(r real) { r.drop("layers.12.", "up_proj") }, []string{"arch.layer_shape", "arch.required", "idx.size_vs_config"}},
 	{"smollm2-135m-bf16", "other key-value heads", func(r real) { r.config["num_key_value_heads"] = 9 }, []string{"idx.size_vs_config"}},
 	{"smollm2-135m-bf16", "no longer tied", func(r real) { r.config["tie_word_embeddings"] = false }, []string{"arch.head_missing"}},
 	{"smollm2-135m-bf16", "another dtype declared", func(r real) { r.config["dtype"] = "float32" }, []string{"idx.size_vs_dtype"}},

@@ -89,7 +89,8 @@ func TestPublicDefects(t *testing.T) {
 			}
 			var got []string
 			for id, v := range judge(t, subject(t, txtar.Parse(text))) {
-				if s := v.Status(); s != gates.Passed && s != gates.NotApplicable {
+				// The fixtures are cut out of models: what stands around the defect is not there.
+				if s := v.Status(); s != gates.Passed && s != gates.NotApplicable && (id != "arch.required" || slices.Contains(d.want, id)) {
 					got = append(got, id)
 					t.Logf("%s: %s", id, v.Summary())
 				}

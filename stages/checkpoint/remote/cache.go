@@ -48,6 +48,9 @@ func (c cache) load(key string) (cached, bool) {
 	if c.dir == "" || key == "" {
 		return cached{}, false
 	}
+	if info, err := os.Lstat(c.path(key)); err != nil || !info.Mode().IsRegular() { // a pipe would block
+		return cached{}, false
+	}
 	f, err := os.Open(c.path(key))
 	if err != nil {
 		return cached{}, false

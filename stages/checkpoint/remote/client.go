@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -23,8 +25,12 @@ import (
 const (
 	attempts     = 5
 	maxRedirects = 5
-	maxPause     = 30 * time.Second
-	idleTimeout  = 60 * time.Second
+	maxPause     = 15 * time.Second
+	idleTimeout  = 20 * time.Second
+	// An answer of any length must come within the floor and what slowest takes for the
+	// bytes that are wanted: a server that drips is given up.
+	floorTimeout = 45 * time.Second
+	slowest      = 50_000 // bytes a second
 )
 
 // A client reads whole files and ranges of files.
@@ -63,7 +69,9 @@ func redirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
 		return fmt.Errorf("more than %d redirects", maxRedirects)
-	case req.URL.Scheme != "http" && req.URL.Scheme != "https", from.Scheme == "https" && req.URL.Scheme == "http":
+	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
+		return errors.New("redirected to an address that is none of the web")
+	case from.Scheme == "https" && req.URL.Scheme == "http":
 		return errors.New("redirected from a secure address to one that is not")
 	}
 	if req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
@@ -99,9 +107,16 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%d %s for %s", e.code, http.StatusText(e.code), e.what)
 }
 
-// Is lets an absent file be told by [fs.ErrNotExist].
+// Is lets an absent file be told by [fs.ErrNotExist], one that is kept from us by
+// [fs.ErrPermission].
 func (e *statusError) Is(target error) bool {
-	return target == fs.ErrNotExist && (e.code == http.StatusNotFound || e.code == http.StatusGone)
+	switch target {
+	case fs.ErrNotExist:
+		return e.code == http.StatusNotFound || e.code == http.StatusGone
+	case fs.ErrPermission:
+		return e.code == http.StatusUnauthorized || e.code == http.StatusForbidden
+	}
+	return false
 }
 
 // asked is one request: what is wanted, and what may come.
@@ -112,6 +127,14 @@ type asked struct {
 	to   int64  // one past the last byte, 0 for all
 }
 
+// bytes returns how many bytes are wanted, as far as that is known.
+func (a asked) bytes() int64 {
+	if a.to > 0 {
+		return a.to - a.from
+	}
+	return maxIndex
+}
+
 // do sends a request until it is answered by a success, and gives the answer to read.
 // A failure that may pass (429, 5xx, a broken connection, a body that ends early) is
 // tried again after a pause.
@@ -120,7 +143,7 @@ func (c *client) do(ctx context.Context, a asked, read func(*http.Response) erro
 	pauses.InitialInterval, pauses.MaxInterval = c.first, maxPause
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		return struct{}{}, c.once(ctx, a, read)
-	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(attempts), backoff.WithMaxElapsedTime(5*time.Minute))
+	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(attempts), backoff.WithMaxElapsedTime(90*time.Second))
 	return plain(err)
 }
 
@@ -139,10 +162,21 @@ func (c *client) once(ctx context.Context, a asked, read func(*http.Response) er
 	if a.to > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", a.from, a.to-1))
 	}
+	limit := time.AfterFunc(floorTimeout+time.Duration(a.bytes())*time.Second/slowest, func() { cancel(errSlow) })
+	defer limit.Stop()
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
 			return backoff.Permanent(errors.New("no such host"))
+		}
+		if cause := context.Cause(ctx); errors.Is(cause, errSlow) {
+			return backoff.Permanent(cause)
+		}
+		if u, ok := errors.AsType[*url.Error](err); ok && u.Timeout() {
+			return backoff.Permanent(errIdle) // it accepts and does not answer
+		}
+		if strings.Contains(err.Error(), "redirect") {
+			return backoff.Permanent(err) // it leads nowhere, each time
 		}
 		return err // a refused connection may be a server that restarts
 	}
@@ -157,10 +191,11 @@ func (c *client) once(ctx context.Context, a asked, read func(*http.Response) er
 		if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 			return backoff.Permanent(fmt.Errorf("%s comes compressed (%.20q) although that was not asked for", a.what, e))
 		}
-		if err := read(resp); err == nil || !errors.Is(context.Cause(ctx), errIdle) {
-			return err
+		err := read(resp)
+		if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errIdle) || errors.Is(cause, errSlow)) {
+			return backoff.Permanent(cause) // it had its time; another try would take as long
 		}
-		return errIdle
+		return err
 	}
 	status := &statusError{code: resp.StatusCode, what: a.what, token: req.Header.Get("Authorization") != "", hub: resp.Header.Get("X-Error-Code") != ""}
 	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500 {
@@ -171,6 +206,8 @@ func (c *client) once(ctx context.Context, a asked, read func(*http.Response) er
 	}
 	return backoff.Permanent(status)
 }
+
+var errSlow = fmt.Errorf("the answer comes slower than %d bytes a second", slowest)
 
 var errIdle = fmt.Errorf("nothing came for %v", idleTimeout)
 
@@ -205,6 +242,19 @@ func plain(err error) error {
 	}
 	if s, ok := errors.AsType[*statusError](err); ok {
 		return s
+	}
+	// What the network says of itself holds addresses.
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		if errno, ok := errors.AsType[syscall.Errno](err); ok {
+			return fmt.Errorf("%s: %w", op.Op, errno)
+		}
+		return fmt.Errorf("%s: the connection failed", op.Op)
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return errors.New("the certificate of the server, or of the one it leads to, is not valid for it")
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return errors.New("the server does not speak TLS: http and https are mixed up")
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the server ends its answer before the length that it stated")

@@ -22,6 +22,7 @@ var _ = addPlace(place{name: "hub repository", rank: 1, open: openHub})
 const (
 	maxAnswer = 16 << 20
 	maxPages  = 64
+	maxFiles  = 50_000
 )
 
 // A hub is a repository in the layout of the Hugging Face Hub: the listing under
@@ -104,9 +105,6 @@ func openHub(ctx context.Context, c *client, u *url.URL, o Options) (checkpoint.
 	if sha := gjson.GetBytes(body, "sha").Str; commit.MatchString(sha) {
 		h.commit = sha
 	}
-	if id := gjson.GetBytes(body, "id").Str; id != "" && checkRepo.MatchString(id) {
-		h.repo = id // as the hub writes it
-	}
 	return h, nil
 }
 
@@ -118,10 +116,7 @@ type reason struct{ error }
 func (r *reason) Unwrap() error        { return r.error }
 func (r *reason) Is(target error) bool { return target == errNotHere }
 
-var (
-	commit    = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	checkRepo = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)?$`)
-)
+var commit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // api returns the address of a hub's answer about the repository.
 func (h *hub) api(parts ...string) *url.URL { return h.join("api/models", parts...) }
@@ -189,6 +184,9 @@ func (h *hub) List(ctx context.Context) (out checkpoint.Listing, err error) {
 			h.entry(&out, e)
 			return true
 		})
+		if len(out.Files)+len(out.Folders) > maxFiles {
+			return out, fmt.Errorf("the listing of %s has more than %d files", h.repo, maxFiles)
+		}
 		if next, err = nextPage(next, header); err != nil {
 			return out, err
 		}

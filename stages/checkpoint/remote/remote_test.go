@@ -327,7 +327,7 @@ func TestHostileHubs(t *testing.T) {
 		"500":                      {status(500, "", ""), "500 Internal Server Error"},
 		"a page":                   {status(200, "Content-Type: text/html", "<html><h1>Log in</h1></html>"), "a login, or a wrong address"},
 		"not JSON":                 {status(200, "Content-Type: application/json", "{"), "the file ends"},
-		"nested":                   {status(200, "Content-Type: application/json", `{"sha":`+strings.Repeat("[", 100_000)), "nested deeper than 64 levels"},
+		"nested":                   {status(200, "Content-Type: application/json", `{"sha":`+strings.Repeat("[", 100_000)), "does not tell how long"},
 		"loop":                     {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "more than 5 redirects"},
 		"half":                     {status(200, "Content-Length: 100", "{"), "ends its answer before the length that it stated"},
 		"a whole page for a range": {config(status(200, "Content-Type: text/html", "<html>")), "a login, or a wrong address"},

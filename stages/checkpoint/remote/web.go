@@ -98,6 +98,7 @@ func (w *web) listed(ctx context.Context) ([]string, bool) {
 		return nil, false
 	}
 	var names []string
+	known := map[string]bool{}
 	z := html.NewTokenizer(bytes.NewReader(body))
 	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
 		t := z.Token()
@@ -105,7 +106,8 @@ func (w *web) listed(ctx context.Context) ([]string, bool) {
 			continue
 		}
 		for _, a := range t.Attr {
-			if n, ok := w.inside(a.Val); ok && a.Key == "href" && !slices.Contains(names, n) {
+			if n, ok := w.inside(a.Val); ok && a.Key == "href" && !known[n] && len(names) < maxFiles {
+				known[n] = true
 				names = append(names, n)
 			}
 		}
@@ -178,7 +180,7 @@ func (w *web) shards(ctx context.Context) error {
 	return nil
 }
 
-const maxIndex = 256 << 20
+const maxIndex = 64 << 20
 
 // pieces returns the names of all pieces of a split GGUF.
 func pieces(name string) []string {

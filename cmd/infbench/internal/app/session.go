@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -109,11 +110,8 @@ func (s *session) hubToken(u *url.URL) string {
 	s.redactor.HideHost(u.Hostname())
 	token := os.Getenv("INFBENCH_HUB_TOKEN")
 	if token == "" {
-		home := "huggingface.co"
-		if e, err := url.Parse(os.Getenv("HF_ENDPOINT")); err == nil && e.Host != "" {
-			home = e.Host
-		}
-		if strings.EqualFold(u.Host, home) && u.Scheme == "https" || strings.EqualFold(u.Host, home) && os.Getenv("HF_ENDPOINT") != "" {
+		home, err := url.Parse(cmp.Or(os.Getenv("HF_ENDPOINT"), "https://huggingface.co"))
+		if err == nil && strings.EqualFold(u.Host, home.Host) && u.Scheme == home.Scheme {
 			token = os.Getenv("HF_TOKEN")
 		}
 	}
