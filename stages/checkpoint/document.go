@@ -102,12 +102,13 @@ func (d *documents) document(name string, limit int64) Doc {
 	t, ok := d.read[name]
 	if !ok {
 		t = d.fetch(name, limit)
+		d.read[name] = t
 	}
 	switch {
 	case errors.Is(t.err, fs.ErrNotExist):
 		return Doc{name: name}
 	case errors.Is(t.err, ErrTooLarge):
-		doc.problems.add(FlawTooLarge, "", "%d bytes: %v", f.size, t.err)
+		doc.problems.add(FlawTooLarge, "", "%v", t.err)
 		return doc
 	case t.err != nil:
 		doc.problems.add(FlawUnreadable, "", "%v", t.err)

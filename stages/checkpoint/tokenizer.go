@@ -23,6 +23,7 @@ type Tokenizer struct {
 	eosText  string
 	eosID    int64
 	special  []SpecialToken
+	broken   []string
 	added    []AddedToken
 }
 
@@ -31,6 +32,10 @@ type Tokenizer struct {
 type SpecialToken struct {
 	Key, Text, File string
 }
+
+// Broken returns the tokenizer's files that are here and cannot be read, each with the
+// reason.
+func (t Tokenizer) Broken() []string { return append([]string(nil), t.broken...) }
 
 // Special returns what the small files call the special tokens, key by key.
 func (t Tokenizer) Special() []SpecialToken { return append([]SpecialToken(nil), t.special...) }
@@ -78,6 +83,15 @@ func (c *contents) tokenizer(docs *documents) Tokenizer {
 	t := Tokenizer{files: c.tokenizerFiles(), eosID: -1}
 	tc := docs.document(tokenizerConfig, maxTokenizer)
 	t.template = c.templatePlace(tc)
+	files := []Doc{tc}
+	if docs.src.Near() {
+		files = append(files, docs.document(tokenizerFile, maxTokenizer))
+	}
+	for _, d := range files {
+		if p, ok := d.Problem(); ok {
+			t.broken = append(t.broken, d.Name()+": "+p.Detail)
+		}
+	}
 	t.eosText = tokenText(tc.Get("eos_token"))
 	for _, key := range []string{"eos_token", "bos_token", "pad_token"} {
 		for _, d := range []Doc{tc, docs.document(specialTokensMap, maxDoc)} {
@@ -130,7 +144,7 @@ const tokenizerHead = 64 << 10
 // addedTokens returns the added tokens of tokenizer.json. Of a far one only the
 // beginning is read, and nothing when other files have told already.
 func (d *documents) addedTokens(told bool) gjson.Result {
-	if d.src.Near() {
+	if d.src.Near() { // read and remembered above
 		return d.document(tokenizerFile, maxTokenizer).Get("added_tokens")
 	}
 	listed, ok := d.files[tokenizerFile]

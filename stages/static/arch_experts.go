@@ -47,7 +47,7 @@ func archExperts(_ context.Context, inv checkpoint.Inventory) (gates.Finding, er
 				want = max(want, int64(top))
 			}
 			if seen = max(seen, n); int64(n) != want || int64(top) != want {
-				bad = append(bad, fmt.Sprintf("%s.%d.%s", s.Prefix, l.Number, strings.Replace(pattern, "experts.*.", fmt.Sprintf("experts.[%d].", n), 1)))
+				bad = append(bad, fmt.Sprintf("%s.%d.%s (%d of them)", s.Prefix, l.Number, pattern, n))
 			}
 		}
 	}

@@ -29,6 +29,9 @@ func archHeads(_ context.Context, inv checkpoint.Inventory) (gates.Finding, erro
 	if len(inv.Headers()) == 0 {
 		return noHeader(inv), nil
 	}
+	if list := inv.Declarations(); len(list) > 0 && list[0].Method == "eetq" {
+		return gates.NotApply("EETQ stores its weights transposed"), nil
+	}
 	d, fam := familyOf(c)
 	if fam == nil {
 		return gates.NotApply("no rule for the heads of %s", gates.Quote(c.TextModelType(), 40)), nil

@@ -47,13 +47,16 @@ var (
 	headNorms       = one("self_attn.q_norm", "self_attn.k_norm")
 	inputBiases     = need{{"self_attn.q_proj.bias", "self_attn.k_proj.bias", "self_attn.v_proj.bias"}, {"self_attn.qkv_proj.bias"}}
 	expertsOf       = need{
-		{"mlp.experts.*.gate_proj", "mlp.experts.*.up_proj", "mlp.experts.*.down_proj"}, {"mlp.experts.gate_up_proj", "mlp.experts.down_proj"},
-		{"mlp.experts.gate_proj", "mlp.experts.up_proj", "mlp.experts.down_proj"}, {"mlp.switch_mlp.gate_proj", "mlp.switch_mlp.up_proj", "mlp.switch_mlp.down_proj"},
+		{"mlp.experts.*.gate_proj", "mlp.experts.*.up_proj", "mlp.experts.*.down_proj"},
+		{"mlp.experts.gate_up_proj", "mlp.experts.down_proj"},
+		{"mlp.experts.gate_proj", "mlp.experts.up_proj", "mlp.experts.down_proj"},
+		{"mlp.switch_mlp.gate_proj", "mlp.switch_mlp.up_proj", "mlp.switch_mlp.down_proj"},
 		{"mlp.experts.*.gate_up_proj", "mlp.experts.*.down_proj"},
 	}
 	mixtralExperts = need{
 		{"block_sparse_moe.experts.*.w1", "block_sparse_moe.experts.*.w2", "block_sparse_moe.experts.*.w3"},
-		{"block_sparse_moe.switch_mlp.gate_proj", "block_sparse_moe.switch_mlp.up_proj", "block_sparse_moe.switch_mlp.down_proj"}, {"mlp.experts.gate_up_proj", "mlp.experts.down_proj"},
+		{"block_sparse_moe.switch_mlp.gate_proj", "block_sparse_moe.switch_mlp.up_proj", "block_sparse_moe.switch_mlp.down_proj"},
+		{"mlp.experts.gate_up_proj", "mlp.experts.down_proj"},
 	}
 )
 
@@ -93,7 +96,9 @@ func feedForward(c checkpoint.Config, i int64, shared ...need) []need {
 
 func latentLayer(c checkpoint.Config, i int64) []need {
 	out := slices.Concat(twoNorms, []need{
-		output, {{"self_attn.kv_a_proj_with_mqa"}, {"self_attn.fused_qkv_a_proj_with_mqa"}}, one("self_attn.kv_a_layernorm"),
+		output,
+		{{"self_attn.kv_a_proj_with_mqa"}, {"self_attn.fused_qkv_a_proj_with_mqa"}},
+		one("self_attn.kv_a_layernorm"),
 		{{"self_attn.kv_b_proj"}, {"self_attn.embed_q", "self_attn.unembed_out"}},
 	})
 	if n, ok := c.Count("q_lora_rank"); ok && n > 0 {
@@ -149,9 +154,12 @@ var ggufPlain = []string{"llama", "qwen2", "qwen3", "qwen2moe", "qwen3moe", "gem
 
 func ggufLayer(arch string) []need {
 	out := []need{
-		{{"attn_q", "attn_k", "attn_v"}, {"attn_qkv"}}, one("attn_output"), one("attn_norm"), one("ffn_norm"),
+		{{"attn_q", "attn_k", "attn_v"}, {"attn_qkv"}},
+		one("attn_output"), one("attn_norm"), one("ffn_norm"),
 		{
-			{"ffn_gate", "ffn_up", "ffn_down"}, {"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps", "ffn_gate_inp"}, {"ffn_gate_up_exps", "ffn_down_exps", "ffn_gate_inp"},
+			{"ffn_gate", "ffn_up", "ffn_down"},
+			{"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps", "ffn_gate_inp"},
+			{"ffn_gate_up_exps", "ffn_down_exps", "ffn_gate_inp"},
 			{"ffn_gate.*", "ffn_up.*", "ffn_down.*", "ffn_gate_inp"}, // experts one by one, as old conversions have them
 		},
 	}
@@ -195,6 +203,9 @@ func archRequired(_ context.Context, inv checkpoint.Inventory) (gates.Finding, e
 	}
 	s, f, ok := decoderOf(inv, c)
 	if !ok {
+		if names, _, known := tensorNames(inv); known && decoder(inv) == nil && (inv.Index().Readable() || inv.Weights().Presence() == checkpoint.Complete) {
+			return gates.Fail("no layer of %s is among %s: %s", c.TextModelType(), plural(len(names), "tensor"), some(names)), nil
+		}
 		return f, nil
 	}
 	stated, _ := c.Layers()

@@ -197,6 +197,24 @@ func perLayer(c checkpoint.Config) (full, slide int64, kind string) {
 	if n, ok := c.Count("num_kv_heads"); ok && c.Value("new_decoder_architecture").Bool() {
 		kv = n
 	}
+	for _, key := range []string{"n_head_kv", "attn_config.kv_n_heads", "num_attention_groups"} {
+		if n, ok := c.Count(key); ok {
+			kv = n
+		}
+	}
+	if n, ok := c.Count("multi_query_group_num"); ok && c.Value("multi_query_attention").Bool() {
+		kv = n
+	}
+	if blocks := c.Value("block_configs").Array(); len(blocks) > 0 { // Nemotron-NAS: heads in a group, where attention is
+		for _, b := range blocks {
+			if n := b.Get("attention.n_heads_in_group").Int(); n > 0 {
+				if heads, ok := c.Heads(); ok {
+					kv = heads / n
+				}
+				break
+			}
+		}
+	}
 	if !ok1 || !ok2 {
 		return 0, 0, ""
 	}
@@ -227,6 +245,18 @@ func keeping(c checkpoint.Config, layers int) (out []keeps, window int64) {
 	if !layerKinds(c, out, window > 0) && window > 0 {
 		windows(c, out)
 	}
+	for _, e := range c.Value("cross_attention_layers").Array() { // they look at the picture, which is not counted
+		if i := e.Int(); i >= 0 && i < int64(layers) {
+			out[i] = nothing
+		}
+	}
+	if n, ok := c.Count("cla_share_factor"); ok && n > 1 && c.Value("use_cla").Bool() {
+		for i := range out { // neighbours share one cache
+			if int64(i)%n != 0 {
+				out[i] = nothing
+			}
+		}
+	}
 	if n, ok := c.Count("num_kv_shared_layers"); ok { // the last ones read an earlier layer's
 		for i := max(layers-int(n), 0); i < layers; i++ {
 			out[i] = nothing
@@ -248,6 +278,46 @@ func layerKinds(c checkpoint.Config, out []keeps, windowIsSet bool) bool {
 		}
 		return true
 	}
+	// Llama 4: a layer without rotary positions sees everything, the others a chunk.
+	if list := c.Value("no_rope_layers").Array(); len(list) >= len(out) && len(out) > 0 && windowIsSet {
+		for i := range out {
+			if out[i] = windowed; list[i].Int() == 0 {
+				out[i] = every
+			}
+		}
+		return true
+	}
+	// MiMo: 1 has a window, 0 sees everything.
+	if list := c.Value("hybrid_layer_pattern").Array(); len(list) >= len(out) && len(out) > 0 {
+		for i := range out {
+			if list[i].Int() == 1 && windowIsSet {
+				out[i] = windowed
+			}
+		}
+		return true
+	}
+	// EXAONE 4: "LLLG", L for a window, G for all.
+	if p := c.Value("sliding_window_pattern").Str; p != "" && windowIsSet {
+		for i := range out {
+			if p[i%len(p)] == 'L' {
+				out[i] = windowed
+			}
+		}
+		return true
+	}
+	// Kimi Linear: the layers that are attention, counted from one.
+	if list := c.Value("linear_attn_config.full_attn_layers").Array(); len(list) > 0 {
+		only(out, list, 1)
+		return true
+	}
+	if blocks := c.Value("block_configs").Array(); len(blocks) >= len(out) && len(out) > 0 {
+		for i := range out {
+			if blocks[i].Get("attention.no_op").Bool() || blocks[i].Get("attention.replace_with_linear").Bool() {
+				out[i] = nothing
+			}
+		}
+		return true
+	}
 	if p := c.Value("hybrid_override_pattern").Str; len(p) >= len(out) && len(out) > 0 {
 		for i := range out {
 			if out[i] = nothing; p[i] == '*' {
@@ -258,14 +328,7 @@ func layerKinds(c checkpoint.Config, out []keeps, windowIsSet bool) bool {
 	}
 	for _, key := range []string{"attn_layer_indices", "full_attn_idxs"} {
 		if list := c.Value(key).Array(); len(list) > 0 {
-			for i := range out {
-				out[i] = nothing
-			}
-			for _, e := range list {
-				if i := e.Int(); i >= 0 && i < int64(len(out)) {
-					out[i] = every
-				}
-			}
+			only(out, list, 0)
 			return true
 		}
 	}
@@ -287,6 +350,19 @@ func layerKinds(c checkpoint.Config, out []keeps, windowIsSet bool) bool {
 		return true
 	}
 	return false
+}
+
+// only says that the listed layers keep every token, and no other keeps any; base is the
+// number of the first layer.
+func only(out []keeps, list []gjson.Result, base int64) {
+	for i := range out {
+		out[i] = nothing
+	}
+	for _, e := range list {
+		if i := e.Int() - base; i >= 0 && i < int64(len(out)) {
+			out[i] = every
+		}
+	}
 }
 
 // kindOf reads one entry of a list of kinds.

@@ -1,6 +1,7 @@
 package static
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,7 +17,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		"extended without its embedding, or metadata of another size of the model, shows here first.",
 	Since: since, Cost: pass,
 	Modes:   []string{"gguf.shapes"},
-	Faults:  []string{"embedding-rows", "experts", "heads", "width"},
+	Faults:  []string{"embedding-rows", "experts", "feed-forward", "heads", "integer-weights", "one-dimension-less", "packed-norm", "width"},
 	Engines: []string{"llama.cpp"},
 	Causes:  []string{"metadata were edited or come from another size of the model", "tokens were added and the embedding was not resized"},
 	Next:    []string{"convert the checkpoint again", again},
@@ -31,10 +32,27 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		for _, name := range inv.Names() {
 			t, here := inv.Tensor(name)
 			want, known := sizes[ggufPart(name)]
-			if !here || !known || len(t.Shape) != len(want) {
+			if !here {
+				continue
+			}
+			if wrong := oddType(t); wrong != "" {
+				bad = append(bad, name)
+				if len(bad) == 1 {
+					f = gates.Fail("%s %s", name, wrong)
+				}
+				continue
+			}
+			if !known {
 				continue
 			}
 			looked++
+			if len(t.Shape) != len(want) {
+				bad = append(bad, name)
+				if len(bad) == 1 {
+					f = gates.Fail("%s is %v, the metadata state %s", name, t.Shape, ggufShape(want))
+				}
+				continue
+			}
 			for i, w := range want {
 				if w > 0 && t.Shape[i] != w {
 					bad = append(bad, name)
@@ -54,6 +72,19 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		return gates.Pass("%s as the metadata state them", plural(looked, "tensor")), nil
 	},
 })
+
+// oddType says what is wrong with a tensor's type: engines have no arithmetic for integers
+// as weights, and none for packed norms.
+func oddType(t checkpoint.Tensor) string {
+	switch t.DType {
+	case "I8", "I16", "I32", "I64", "F64":
+		return fmt.Sprintf("is stored as %s, with which no engine computes", t.DType)
+	}
+	if len(t.Shape) == 1 && !t.DType.Plain() {
+		return fmt.Sprintf("has one dimension and is packed as %s: engines want plain numbers there", t.DType)
+	}
+	return ""
+}
 
 // ggufPart returns a tensor's name without the number of its layer.
 func ggufPart(name string) string {
@@ -84,6 +115,10 @@ func ggufSizes(m checkpoint.Metadata) map[string][]int64 {
 		out["ffn_up_exps.weight"] = []int64{experts, inner, width}
 		out["ffn_down_exps.weight"] = []int64{experts, width, inner}
 	}
+	if inner := get("feed_forward_length"); experts == 0 && inner > 0 && slices.Contains(ggufPlain, arch) {
+		out["ffn_gate.weight"], out["ffn_up.weight"] = []int64{inner, width}, []int64{inner, width}
+		out["ffn_down.weight"] = []int64{width, inner}
+	}
 	// Heads are compared where the width of one is stated, or where queries are as
 	// wide as the model; latent attention has other tensors.
 	heads, kv, dim := get("attention.head_count"), get("attention.head_count_kv"), get("attention.key_length")
@@ -95,6 +130,7 @@ func ggufSizes(m checkpoint.Metadata) map[string][]int64 {
 	}
 	out["attn_q.weight"] = []int64{heads * dim, width}
 	out["attn_k.weight"] = []int64{kv * dim, width}
+	out["attn_v.weight"] = []int64{kv * cmp.Or(get("attention.value_length"), dim), width}
 	out["attn_output.weight"] = []int64{width, heads * dim}
 	return out
 }

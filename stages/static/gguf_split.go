@@ -2,6 +2,7 @@ package static
 
 import (
 	"context"
+	"slices"
 
 	"infbench/gates"
 	"infbench/stages/checkpoint"
@@ -13,7 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		"llama.cpp counts both when it loads, after the download.",
 	Since: since, Cost: glance,
 	Modes:   []string{"gguf.split"},
-	Faults:  []string{"piece-absent", "pieces-of-two-models", "tensor-lost"},
+	Faults:  []string{"piece-absent", "pieces-of-two-models", "pieces-swapped", "tensor-lost"},
 	Engines: []string{"llama.cpp"},
 	Causes:  []string{"the download is not complete", "pieces of two uploads stand side by side"},
 	Next:    []string{"download all pieces of one revision again", again},
@@ -40,6 +41,9 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 			n, _ := piece.Count("split.no")
 			if c, _ := piece.Count("split.count"); c != want {
 				return gates.Fail("%s says it is one of %d pieces, the first says %d", h.Shard(), c, want), nil
+			}
+			if at := slices.Index(files, h.Shard()); n != int64(at) && at >= 0 {
+				return gates.Fail("%s is named as piece %d and says that it is piece %d", h.Shard(), at+1, n+1), nil
 			}
 			if numbers[n] {
 				return gates.Fail("two of the files say that they are piece %d of %d", n+1, want).With("%s", some(files)), nil

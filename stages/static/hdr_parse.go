@@ -17,6 +17,6 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Causes: []string{"a shard damaged in transfer or written by a home-made tool"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
-		return judgeHeaders(inv, "each is one JSON object of tensors", checkpoint.FlawSyntax, checkpoint.FlawTooDeep, checkpoint.FlawTrailing, checkpoint.FlawShape), nil
+		return judgeHeaders(inv, "each can be understood", checkpoint.FlawSyntax, checkpoint.FlawTooDeep, checkpoint.FlawTrailing, checkpoint.FlawShape), nil
 	},
 })

@@ -76,6 +76,12 @@ func kinds(c checkpoint.Config, layers int) []string {
 		}
 		mark(func(i int) string { return fmt.Sprint(member[i]) })
 	}
+	if blocks := c.Value("block_configs").Array(); len(blocks) >= layers { // Nemotron-NAS leaves parts of layers out
+		mark(func(i int) string {
+			b := blocks[i]
+			return b.Get("attention.no_op").Raw + b.Get("attention.replace_with_linear").Raw + b.Get("ffn.no_op").Raw + b.Get("ffn.replace_with_linear").Raw
+		})
+	}
 	if n, ok := c.Count("first_k_dense_replace"); ok {
 		mark(func(i int) string { return fmt.Sprint(int64(i) < n) })
 	}

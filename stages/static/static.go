@@ -34,9 +34,9 @@ func Infos() []gates.Info { return checks.Infos() }
 
 // What a check costs on a large checkpoint of 100,000 tensors.
 const (
-	glance = time.Millisecond       // looks at a field or two
-	pass   = 20 * time.Millisecond  // walks over all names
-	deep   = 100 * time.Millisecond // walks over all names and headers
+	glance = 10 * time.Microsecond // looks at a field or two
+	pass   = 5 * time.Millisecond  // walks over all names
+	deep   = 30 * time.Millisecond // walks over all names and headers
 )
 
 // since is the version that brought this stage.

@@ -16,14 +16,14 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		"Models with a second embedding table for added tokens are excepted.",
 	Since: since, Cost: pass,
 	Modes:  []string{"tok.id_range"},
-	Faults: []string{"header-rows", "pad-out-of-range"},
+	Faults: []string{"eos-out-of-range", "header-rows", "image-out-of-range", "pad-out-of-range"},
 	Causes: []string{"tokens were added and the embedding was not resized"},
 	Next:   []string{"resize the embedding, or remove the added tokens from the tokenizer", again},
 	Run:    tokIDRange,
 })
 
 func tokIDRange(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
-	added := inv.Tokenizer().Added()
+	added := slices.Concat(inv.Tokenizer().Added(), namedIDs(inv))
 	if len(added) == 0 {
 		return gates.NotApply("the small files list no added token"), nil
 	}
@@ -48,7 +48,24 @@ func tokIDRange(_ context.Context, inv checkpoint.Inventory) (gates.Finding, err
 		}
 	}
 	if len(out) > 0 {
-		return gates.Warn("%d of %s at or above the %d rows of %s: %s", len(out), plural(len(added), "added token"), rows, source, some(out)), nil
+		return gates.Warn("%d of %s at or above the %d rows of %s: %s", len(out), plural(len(added), "special id"), rows, source, some(out)), nil
 	}
-	return gates.Pass("the highest added id is %d, %s has %d rows", added[len(added)-1].ID, source, rows), nil
+	highest := int64(0)
+	for _, a := range added {
+		highest = max(highest, a.ID)
+	}
+	return gates.Pass("the highest added id is %d, %s has %d rows", highest, source, rows), nil
+}
+
+// namedIDs are the special ids that the configurations name.
+func namedIDs(inv checkpoint.Inventory) []checkpoint.AddedToken {
+	var out []checkpoint.AddedToken
+	for _, d := range []checkpoint.Doc{inv.Config().Doc, inv.Generation()} {
+		for _, key := range []string{"eos_token_id", "bos_token_id", "pad_token_id", "image_token_id", "image_token_index", "video_token_id", "audio_token_id"} {
+			for _, id := range d.IDs(key) {
+				out = append(out, checkpoint.AddedToken{ID: id, Text: key, File: d.Name()})
+			}
+		}
+	}
+	return out
 }

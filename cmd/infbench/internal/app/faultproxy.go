@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -58,7 +59,7 @@ Examples:
 				<-ctx.Context.Done()
 				_ = s.Close()
 			}()
-			if err := s.Serve(l); err != http.ErrServerClosed { //nolint:errorlint // Serve returns it unwrapped
+			if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 				return usagef("faultproxy: %v", err)
 			}
 			return nil
