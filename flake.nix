@@ -10,7 +10,7 @@
       # One app for each command: nix run .#stage2 -- --target http://127.0.0.1:8000
       commands = [
         "run" "stage0" "stage1" "stage2" "stage3" "stage4"
-        "matrix" "engine" "demo" "checks" "explain" "version"
+        "matrix" "engine" "faultproxy" "selftest" "probe" "demo" "checks" "explain" "version"
       ];
       packageFor = system:
         nixpkgs.legacyPackages.${system}.buildGoModule {
@@ -21,7 +21,7 @@
           env.CGO_ENABLED = "0";
           # The hash of the Go modules. It is filled in by the first build with the real
           # nixpkgs, which names it; see docs/decisions/0005-nix.md.
-          vendorHash = "sha256-V9X1S4lzsL9oSSA1Ff7RmolFJ22iN3RkS50vcGNrBpU=";
+          vendorHash = "sha256-KcjPue6x26wLaBKumxef61coFJSgj5dhkzfm2Lv+kBc=";
           doCheck = false; # make test runs them, with the engines they need
         };
       appFor = system: command: {

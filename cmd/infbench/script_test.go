@@ -61,14 +61,14 @@ func TestScripts(t *testing.T) {
 				h := hubtest.Start(ts.MkAbs(args[0]), 0)
 				t.Cleanup(h.Close)
 				if len(args) > 1 { // every request must carry this token
-					h.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+					h.SetIntercept(func(w http.ResponseWriter, r *http.Request) bool {
 						if "http://"+r.Host == h.URL && r.Header.Get("Authorization") != "Bearer "+args[1] {
 							w.Header().Set("X-Error-Code", "GatedRepo")
 							w.WriteHeader(http.StatusUnauthorized)
 							return true
 						}
 						return false
-					}
+					})
 				}
 				ts.Setenv("HUB", h.URL)
 			},

@@ -113,7 +113,7 @@ func TestSubFolderAndPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := hub(t, top)
-	h.Page = 2
+	h.SetPage(2)
 	if inv := open(t, h.Repo()+"/tree/main/sub", quick); inv.Fingerprint() != local.Fingerprint() {
 		t.Error("the sub-folder is not what it is locally")
 	}
@@ -225,7 +225,7 @@ func TestToken(t *testing.T) {
 	large(t, dir)
 	h := hub(t, dir)
 	var leaked, without atomic.Int64
-	h.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+	h.SetIntercept(func(w http.ResponseWriter, r *http.Request) bool {
 		got := r.Header.Get("Authorization")
 		switch {
 		case "http://"+r.Host == h.Store.URL && got != "":
@@ -237,7 +237,7 @@ func TestToken(t *testing.T) {
 			return true
 		}
 		return false
-	}
+	})
 	o := quick
 	o.Token = func(u *url.URL) string { return "secret-token" }
 	open(t, h.Repo(), o)
@@ -261,7 +261,7 @@ func TestRetries(t *testing.T) {
 	h := hub(t, dir)
 	var mu sync.Mutex
 	times := map[string]int{}
-	h.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+	h.SetIntercept(func(w http.ResponseWriter, r *http.Request) bool {
 		mu.Lock()
 		times[r.URL.Path+r.Header.Get("Range")]++
 		n := times[r.URL.Path+r.Header.Get("Range")]
@@ -282,7 +282,7 @@ func TestRetries(t *testing.T) {
 			return false
 		}
 		return true
-	}
+	})
 	if inv := open(t, h.Repo(), quick); inv.Fingerprint() != local.Fingerprint() {
 		t.Error("not what it is locally")
 	}
@@ -414,14 +414,14 @@ func TestListingsThatLeave(t *testing.T) {
 	t.Parallel()
 	dir, _ := model(t)
 	h := hub(t, dir)
-	h.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+	h.SetIntercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.Contains(r.URL.Path, "/tree/") {
 			return false
 		}
 		w.Header().Set("Link", `<http://127.0.0.1:1/more>; rel="next"`)
 		_, _ = w.Write([]byte(`[{"type":"file","path":"../../etc/passwd","size":1}]`))
 		return true
-	}
+	})
 	if _, err := remote.Open(t.Context(), h.Repo(), quick); err == nil || !strings.Contains(err.Error(), "goes on at another host") {
 		t.Errorf("got %v", err)
 	}

@@ -25,26 +25,46 @@ type Hub struct {
 	*httptest.Server
 	// Store is the host that large files are redirected to.
 	Store *httptest.Server
-	// Intercept, if not nil, may answer a request in the hub's place.
-	Intercept func(w http.ResponseWriter, r *http.Request) bool
-	// Page is the number of files in a page of the listing; 1,000 when 0.
-	Page int
 
 	dir      string
 	delay    time.Duration
 	sent     atomic.Int64
 	requests atomic.Int64
-	mu       sync.Mutex
-	asked    []string
+
+	// mu orders what a test sets before what the handlers read: a client in another
+	// process is no synchronisation that the race detector sees.
+	mu        sync.Mutex
+	asked     []string
+	intercept Intercept
+	page      int
 }
+
+// An Intercept may answer a request in the hub's place; it says whether it has.
+type Intercept func(w http.ResponseWriter, r *http.Request) bool
 
 // Start serves the folder, each answer after the delay. Files from 1 kB on that are
 // no JSON are redirected to the second host, as those in large file storage are.
 func Start(dir string, delay time.Duration) *Hub {
-	h := &Hub{dir: dir, delay: delay}
+	h := &Hub{dir: dir, delay: delay, page: 1000}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.Server = h.counted(http.HandlerFunc(h.hub))
 	h.Store = h.counted(http.HandlerFunc(h.store))
 	return h
+}
+
+// SetIntercept lets f see every request to both hosts first.
+func (h *Hub) SetIntercept(f Intercept) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.intercept = f
+}
+
+// SetPage sets the number of files in a page of the listing; it is 1,000 at first.
+func (h *Hub) SetPage(files int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.page = files
 }
 
 // Close stops both hosts.
@@ -104,19 +124,21 @@ func (c *conn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func (h *Hub) note(r *http.Request) {
+// begin notes a request and says whether it is answered already.
+func (h *Hub) begin(w http.ResponseWriter, r *http.Request) bool {
 	h.requests.Add(1)
 	h.mu.Lock()
 	h.asked = append(h.asked, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+r.Header.Get("Range")))
+	intercept := h.intercept
 	h.mu.Unlock()
 	if h.delay > 0 {
 		<-time.After(h.delay) // the distance of the server, not a wait for anything
 	}
+	return intercept != nil && intercept(w, r)
 }
 
 func (h *Hub) hub(w http.ResponseWriter, r *http.Request) {
-	h.note(r)
-	if h.Intercept != nil && h.Intercept(w, r) {
+	if h.begin(w, r) {
 		return
 	}
 	const api, resolve = "/api/models/org/model/", "/org/model/resolve/"
@@ -140,8 +162,7 @@ func (h *Hub) hub(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Hub) store(w http.ResponseWriter, r *http.Request) {
-	h.note(r)
-	if h.Intercept != nil && h.Intercept(w, r) {
+	if h.begin(w, r) {
 		return
 	}
 	http.ServeFile(w, r, filepath.Join(h.dir, filepath.FromSlash(strings.TrimPrefix(r.URL.Path, "/blobs/"))))
@@ -172,10 +193,9 @@ func (h *Hub) tree(w http.ResponseWriter, r *http.Request, sub string) {
 		}
 		list = append(list, t)
 	}
-	page := h.Page
-	if page == 0 {
-		page = 1000
-	}
+	h.mu.Lock()
+	page := h.page
+	h.mu.Unlock()
 	from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
 	to := min(from+page, len(list))
 	if to < len(list) {
