@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,6 +109,28 @@ func TestInterruptDuringTheGates(t *testing.T) {
 	}
 	if !strings.Contains(stdout, "stage 4 performance     not run: interrupted") {
 		t.Errorf("stage 4 is not said to be not run:\n%s", stdout)
+	}
+}
+
+// A place that never answers is left at a signal and at the deadline, each with one line
+// and its own code, and not as a verdict on the checkpoint.
+func TestStoppedWhileHeadersAreRead(t *testing.T) {
+	t.Parallel()
+	over := make(chan struct{})
+	mute := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
+	t.Cleanup(mute.Close)
+	t.Cleanup(func() { close(over) })
+	exit, stdout, stderr := infbench(t, func(p *os.Process, line string) {
+		if strings.HasPrefix(line, "reading the checkpoint") {
+			_ = p.Signal(syscall.SIGINT)
+		}
+	}, nil, "stage0", "--json", "--checkpoint", mute.URL+"/org/model", "--header-cache", "off")
+	if exit != 130 || !strings.Contains(stderr, "infbench: interrupted while the checkpoint's headers were read") || !strings.Contains(stdout, `"exit": 130`) {
+		t.Errorf("a signal: exit %d, want 130\n%s%s", exit, stdout, stderr)
+	}
+	exit, stdout, stderr = infbench(t, nil, nil, "run", "--target", mute.URL, "--deadline", "50ms", "--checkpoint", mute.URL+"/org/model", "--header-cache", "off")
+	if exit != 2 || !strings.Contains(stderr, "infbench: the deadline has passed while the checkpoint's headers were read") {
+		t.Errorf("the deadline: exit %d, want 2\n%s%s", exit, stdout, stderr)
 	}
 }
 

@@ -45,6 +45,22 @@ type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 
+// stoppedError says that a command was stopped before it had anything to report.
+type stoppedError struct {
+	code int
+	text string
+}
+
+func (e stoppedError) Error() string { return e.text }
+
+// stoppedWhile says what was being done when the context ended, and why it ended.
+func stoppedWhile(ctx context.Context, doing string) error {
+	if errors.Is(context.Cause(ctx), errDeadline) {
+		return stoppedError{stages.ExitFailed, "the deadline has passed while " + doing}
+	}
+	return stoppedError{stages.ExitInterrupted, "interrupted while " + doing}
+}
+
 // reportError says that a run is over and its report could not be written.
 type reportError struct {
 	code int
@@ -86,12 +102,17 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return max(late.code, stages.ExitFailed)
 	}
 	// What the command-line library itself complains of is usage as well.
+	code := stages.ExitUsage
+	var stopped stoppedError
+	if errors.As(err, &stopped) {
+		code = stopped.code
+	}
 	text := gates.Printable(strings.ReplaceAll(err.Error(), "\n", " "), 0)
 	fmt.Fprintf(stderr, "infbench: %s\n", text)
 	if hasFlag(args, "json") {
-		_ = render.JSONError(stdout, commandOf(args), stages.ExitUsage, text)
+		_ = render.JSONError(stdout, commandOf(args), code, text)
 	}
-	return stages.ExitUsage
+	return code
 }
 
 // sticky remembers the first error of writing: a report that was lost is no success.

@@ -10,7 +10,6 @@ import (
 
 	"infbench/matrix"
 	"infbench/record"
-	"infbench/stages"
 )
 
 func matrixCommand(c console) *cli.Command {
@@ -83,7 +82,7 @@ func readInto(ctx context.Context, c console, b *matrix.Builder, path string) er
 	defer func() { _ = f.Close() }()
 	for run, err := range record.Read(f) {
 		if ctx.Err() != nil {
-			return exitError{stages.ExitInterrupted}
+			return stoppedWhile(ctx, "records were read; nothing is shown")
 		}
 		if err != nil {
 			fmt.Fprintf(c.err, "infbench: %s: %v\n", path, err)

@@ -36,6 +36,9 @@ Examples:
 			}
 			defer ses.close()
 			ep, err := ses.open(ctx.Context)
+			if ctx.Context.Err() != nil {
+				return stoppedWhile(ctx.Context, "the server was asked what it is; nothing was found out yet")
+			}
 			if err != nil {
 				fmt.Fprintf(c.err, "infbench: %s\n", ses.redactor.Text(err.Error()))
 				if s.json {
@@ -60,7 +63,7 @@ Examples:
 			case err != nil:
 				return err
 			case ctx.Context.Err() != nil:
-				return exitError{stages.ExitInterrupted}
+				return stoppedWhile(ctx.Context, "abilities were tried; what is shown was found out before")
 			}
 			return nil
 		},

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"infbench/gates"
+	"infbench/stages/checkpoint/remote"
 	"infbench/stages/hardware"
 )
 
@@ -51,10 +52,6 @@ func pipeWith(c console, ctx *cli.Context, command string, s settings, recorded 
 	if err != nil {
 		return err
 	}
-	if err := ses.openCheckpoint(ctx.Context); err != nil {
-		return err
-	}
-	p := &pipeline{c: c, ctx: ctx, command: command, ses: ses, record: recorded}
 	if s.deadline > 0 {
 		within, cancel := context.WithTimeoutCause(ctx.Context, s.deadline, errDeadline)
 		defer cancel()
@@ -62,7 +59,14 @@ func pipeWith(c console, ctx *cli.Context, command string, s settings, recorded 
 	}
 	if !s.quiet {
 		ses.waiting = func(why string) { fmt.Fprintf(c.err, "waiting for the server: %s\n", ses.redactor.Text(why)) }
+		if remote.IsURL(s.Checkpoint) {
+			fmt.Fprintln(c.err, "reading the checkpoint's small files and headers over the network")
+		}
 	}
+	if err := ses.openCheckpoint(ctx.Context); err != nil {
+		return err
+	}
+	p := &pipeline{c: c, ctx: ctx, command: command, ses: ses, record: recorded}
 	if command == "stage0" && ctx.IsSet("device") {
 		if p.memory, err = hardware.MemoryOf(s.Hardware.Device); err != nil {
 			return usageError{err.Error()}

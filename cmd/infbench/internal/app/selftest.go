@@ -64,16 +64,16 @@ Examples:
 				return usageError{err.Error()}
 			}
 			n := 0
-			if !ctx.Bool("quiet") {
-				o.Done = func(r selftest.Row) {
-					n++
+			o.Done = func(r selftest.Row) {
+				n++
+				if !ctx.Bool("quiet") {
 					fmt.Fprintf(c.err, "%d of %d: %s in %v\n", n, len(rows), rowLine(r), r.Took.Round(100*time.Millisecond))
 				}
 			}
 			t, err := selftest.Run(ctx.Context, o)
 			switch {
 			case ctx.Context.Err() != nil:
-				return exitError{stages.ExitInterrupted}
+				return stoppedWhile(ctx.Context, fmt.Sprintf("faults were tried: %d of %d rows were done; --fault NAME repeats single ones", n, len(rows)))
 			case err != nil:
 				return usageError{err.Error()}
 			}

@@ -15,7 +15,6 @@ import (
 
 	"infbench/gates"
 	"infbench/record"
-	"infbench/stages"
 	"infbench/stages/checkpoint"
 	"infbench/stages/checkpoint/remote"
 	"infbench/stages/endpoint"
@@ -79,7 +78,7 @@ func (s *session) openCheckpoint(ctx context.Context) error {
 	debug.SetGCPercent(before)
 	switch {
 	case ctx.Err() != nil:
-		return exitError{stages.ExitInterrupted}
+		return stoppedWhile(ctx, "the checkpoint's headers were read; nothing was examined")
 	case err != nil:
 		return usageError{err.Error()}
 	}
