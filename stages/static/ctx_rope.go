@@ -14,7 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		"config.json is a promise that the positions do not keep: far tokens get angles that the model never saw.",
 	Since: since, Cost: glance,
 	Modes:  []string{"ctx.rope"},
-	Faults: []string{"no-type", "shorter-than-stated", "types-differ"},
+	Faults: []string{"no-type", "no-factor", "shorter-than-stated", "types-differ"},
 	Causes: []string{"max_position_embeddings or the factor was changed without the other", "rope_scaling was copied from another size of the model"},
 	Next:   []string{"compare rope_scaling and max_position_embeddings with the base model's", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
@@ -35,6 +35,9 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 			return gates.Warn("a factor of %g without rope_type: engines do not know how to scale", factor), nil
 		}
 		kind = ropeName(cmp.Or(kind, older))
+		if key := ropeNeeds[kind]; key != "" && !r.Get(key).Exists() {
+			return gates.Warn("positions are scaled as %s without %s: engines stop at it, or do not scale", kind, key), nil
+		}
 		original, stated := r.Get("original_max_position_embeddings").Num, int64(0)
 		if stated, ok = c.Count("max_position_embeddings"); kind != "yarn" || factor <= 0 || original <= 0 || !ok {
 			return gates.Pass("positions are scaled as %s, which fixes no context", gates.Quote(cmp.Or(kind, "default"), 30)), nil
@@ -48,6 +51,10 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 		return gates.Pass("%g times %g is the stated %d", factor, original, stated), nil
 	},
 })
+
+// ropeNeeds are the keys without which a kind of scaling cannot be computed, as the
+// validation in transformers' modeling_rope_utils.py has them.
+var ropeNeeds = map[string]string{"linear": "factor", "yarn": "factor", "llama3": "factor", "longrope": "long_factor"}
 
 // ropeName returns the present name of a kind of scaling; older files and newer ones
 // call some of them differently.
