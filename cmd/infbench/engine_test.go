@@ -4,14 +4,18 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"infbench/gates"
+	"infbench/internal/faultproxy"
 	"infbench/internal/realengine"
 )
 
@@ -48,6 +52,39 @@ func TestRealEngineMakesToolCalls(t *testing.T) {
 		t.Errorf("the tool call was not asked for:\n%s", stdout)
 	}
 	t.Log(stdout)
+}
+
+// notHere are faults that this server cannot show: it has no reasoning and no pictures,
+// and ignores tool_choice by itself.
+func notHere(f faultproxy.Info) bool {
+	reasons := func(m string) bool { return strings.HasPrefix(m, "RSN") }
+	return f.Stage == 0 || f.Stage > 2 || slices.ContainsFunc(f.Modes, reasons) || strings.HasPrefix(f.ID, "image-") || f.ID == "tool-choice-ignored"
+}
+
+// Faults drawn at random are caught on a real server too, beyond what it is warned of as
+// it is. INFBENCH_FAULTS says how many, INFBENCH_SEED which.
+func TestRealEngineFaults(t *testing.T) {
+	s := realengine.Start(t, realengine.Options{Slots: 4, Context: 16384, Tools: true})
+	var list []string
+	for _, f := range faultproxy.Faults() {
+		if !notHere(f) {
+			list = append(list, f.ID)
+		}
+	}
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("INFBENCH_SEED"), "1"), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	n, _ := strconv.Atoi(cmp.Or(os.Getenv("INFBENCH_FAULTS"), "3"))
+	args := []string{"selftest", "--target", s.URL}
+	for _, f := range list[:min(n, len(list))] {
+		args = append(args, "--fault", f)
+	}
+	exit, stdout, stderr := infbench(t, func(_ *os.Process, line string) { t.Log(line) }, nil, args...)
+	if exit != 0 {
+		t.Errorf("exit %d\n%s\n%s", exit, stdout, stderr)
+	}
 }
 
 // What stage 0 says of a model is what the server makes of it: it refuses each damaged

@@ -66,23 +66,32 @@ type Row struct {
 	Unopened string
 	// Took is how long the row took.
 	Took time.Duration
+	// Real says that the engine is not the embedded one: what it lacks, a check may warn of.
+	Real bool
+	// standing are the alarms of the engine without a fault: they catch nothing.
+	standing map[string]gates.Status
 }
 
 // opening stands for the catcher where an endpoint cannot even be opened.
 const opening = "opening the endpoint"
 
-// Caught returns the checks that failed or warned, those that failed first.
+// Caught returns the checks that failed or warned, those that failed first, and not those
+// that do the same on the engine without a fault.
 func (r Row) Caught() []string {
 	var failed, warned []string
 	if r.Unopened != "" {
 		failed = append(failed, opening)
 	}
 	for _, v := range r.Verdicts {
-		switch v.Status() {
+		switch before := r.standing[v.Check()]; v.Status() {
 		case gates.Failed:
-			failed = append(failed, v.Check())
+			if before != gates.Failed {
+				failed = append(failed, v.Check())
+			}
 		case gates.Warned:
-			warned = append(warned, v.Check())
+			if before != gates.Failed && before != gates.Warned {
+				warned = append(warned, v.Check())
+			}
 		case gates.Passed, gates.Skipped, gates.NotApplicable:
 		}
 	}
@@ -106,6 +115,8 @@ func (r Row) last() int {
 func (r Row) Problem() string {
 	caught := r.Caught()
 	switch {
+	case r.Fault == "" && r.Real && !r.failed():
+		return "" // a real engine that lacks something is rightly warned of
 	case r.Fault == "" && len(caught) > 0:
 		return fmt.Sprintf("the healthy engine (%s) trips %s", r.Engine, strings.Join(caught, ", "))
 	case r.harmless() && len(caught) > 0:
@@ -114,6 +125,24 @@ func (r Row) Problem() string {
 		return fmt.Sprintf("%s (%s) escapes stages 1 to %d", r.Fault, r.Info.Doc, r.last())
 	}
 	return ""
+}
+
+// stand adds the alarms of a row without a fault to those that stand, and tells one with
+// a fault which do.
+func (r *Row) stand(standing map[string]gates.Status) {
+	if r.Fault != "" {
+		r.standing = standing
+		return
+	}
+	for _, v := range r.Verdicts {
+		if s := v.Status(); s == gates.Failed || s == gates.Warned && standing[v.Check()] != gates.Failed {
+			standing[v.Check()] = s
+		}
+	}
+}
+
+func (r Row) failed() bool {
+	return r.Unopened != "" || slices.ContainsFunc(r.Verdicts, func(v gates.Verdict) bool { return v.Status() == gates.Failed })
 }
 
 // A Table is the rows of one self-test.
@@ -175,7 +204,7 @@ var narrow = []string{"needle-loss:after=60", "nondeterministic:after=60", "stal
 func Rows(o Options) ([]Row, error) {
 	var rows []Row
 	for range max(o.Healthy, 1) {
-		rows = append(rows, Row{Engine: "as it is"})
+		rows = append(rows, Row{Engine: "as it is", Real: o.Target != nil})
 	}
 	if o.Target == nil {
 		rows = append(rows, Row{Engine: "thinks"})
@@ -200,7 +229,7 @@ func Rows(o Options) ([]Row, error) {
 		if info.Stage == 4 {
 			continue // a matter of time, which stages 1 to 3 do not see
 		}
-		row := Row{Fault: spec, Info: info, Engine: "as it is"}
+		row := Row{Fault: spec, Info: info, Engine: "as it is", Real: o.Target != nil}
 		if o.Target == nil && slices.ContainsFunc(info.Modes, func(m string) bool { return strings.HasPrefix(m, "RSN") }) {
 			row.Engine = "thinks"
 		}
@@ -220,6 +249,7 @@ func Run(ctx context.Context, o Options) (Table, error) {
 		atOnce = 1 // one row's load is another row's company
 	}
 	done := make([]bool, len(rows))
+	standing := map[string]gates.Status{}
 	var told sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(atOnce)
@@ -231,9 +261,12 @@ func Run(ctx context.Context, o Options) (Table, error) {
 			if err := o.run(ctx, &rows[i]); err != nil {
 				return err
 			}
+			told.Lock()
+			defer told.Unlock()
+			if rows[i].Real { // one row after another, those without a fault first
+				rows[i].stand(standing)
+			}
 			if done[i] = ctx.Err() == nil; done[i] && o.Done != nil {
-				told.Lock()
-				defer told.Unlock()
 				o.Done(rows[i])
 			}
 			return nil

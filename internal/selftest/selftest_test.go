@@ -80,6 +80,31 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// What a real engine lacks by itself is warned of and is no defect, and the same warning
+// under a fault is no catch; that it fails is.
+func TestStandingAlarms(t *testing.T) {
+	t.Parallel()
+	warned, failed := verdict("smoke/usage", gates.Warn("so it is")), verdict("smoke/usage", gates.Fail("wrong"))
+	fault := faultproxy.Info{ID: "x", Doc: "something", Stage: 2}
+	standing := map[string]gates.Status{}
+	for _, c := range []struct {
+		row  Row
+		want string
+	}{
+		{Row{Real: true, Engine: "as it is", Verdicts: []gates.Verdict{warned}}, ""},
+		{Row{Real: true, Fault: "x", Info: fault, Verdicts: []gates.Verdict{warned}}, "x (something) escapes stages 1 to 2"},
+		{Row{Real: true, Fault: "x", Info: fault, Verdicts: []gates.Verdict{failed}}, ""},
+		{Row{Real: true, Fault: "y", Info: faultproxy.Info{ID: "y", Stage: 0}, Verdicts: []gates.Verdict{warned}}, ""},
+		{Row{Real: true, Engine: "as it is", Verdicts: []gates.Verdict{failed}}, "the healthy engine (as it is) trips smoke/usage"},
+		{Row{Real: true, Fault: "x", Info: fault, Verdicts: []gates.Verdict{failed}}, "x (something) escapes stages 1 to 2"},
+	} {
+		c.row.stand(standing)
+		if got := c.row.Problem(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.row, got, c.want)
+		}
+	}
+}
+
 func TestUnknownFault(t *testing.T) {
 	t.Parallel()
 	if _, err := Rows(Options{Only: []string{"no-such"}}); err == nil || !strings.Contains(err.Error(), "no-such") {

@@ -25,7 +25,7 @@ func selftestCommand(c console) *cli.Command {
 		Usage: "prove the checks: every fault has a catcher, a healthy engine trips none",
 		Description: `Runs stages 1 to 3 over an engine behind the fault proxy, once without any fault and once with each, and prints the table of
 faults against the checks that caught them. The embedded engine takes all faults; on a real one (--target) name those that apply, or
-all are tried. Exit code 2 where a fault escapes or a healthy engine trips a check.
+all are tried. What a check warns of on the real engine as it is counts for no catch. Exit code 2 where a fault escapes or a healthy engine trips a check.
 
 Examples:
    infbench selftest
@@ -92,6 +92,8 @@ func rowLine(r selftest.Row) string {
 	switch caught := r.Caught(); {
 	case r.Problem() != "":
 		return "DEFECT " + r.Problem()
+	case r.Fault == "" && len(caught) > 0:
+		return "healthy (" + r.Engine + "), warned of " + strings.Join(caught, ", ") + ": faults are judged by what comes on top"
 	case r.Fault == "":
 		return "healthy (" + r.Engine + "), silent"
 	case len(caught) == 0:
@@ -123,7 +125,11 @@ func showSelftest(ctx *cli.Context, w io.Writer, t selftest.Table) error {
 		}
 		return nil
 	}
-	fmt.Fprintf(w, "\nevery fault is caught, every healthy row is silent\n")
+	silent := "every healthy row is silent"
+	if slices.ContainsFunc(t.Rows, func(r selftest.Row) bool { return r.Fault == "" && len(r.Caught()) > 0 }) {
+		silent = "beyond what the engine without a fault is warned of"
+	}
+	fmt.Fprintf(w, "\nevery fault is caught, %s\n", silent)
 	return nil
 }
 
