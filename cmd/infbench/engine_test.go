@@ -44,7 +44,7 @@ func TestRealEngineRunLeavesARecord(t *testing.T) {
 
 func TestRealEngineMakesToolCalls(t *testing.T) {
 	s := realengine.Start(t, realengine.Options{Slots: 2, Context: 8192, Tools: true})
-	exit, stdout, _ := infbench(t, nil, nil, "stage2", "--target", s.URL)
+	exit, stdout, _ := infbench(t, nil, nil, "stage2", "--all", "--target", s.URL)
 	if exit > 1 {
 		t.Fatalf("exit %d\n%s", exit, stdout)
 	}
@@ -62,8 +62,12 @@ func notHere(f faultproxy.Info) bool {
 }
 
 // Faults drawn at random are caught on a real server too, beyond what it is warned of as
-// it is. INFBENCH_FAULTS says how many, INFBENCH_SEED which.
+// it is. INFBENCH_FAULTS says how many, INFBENCH_SEED which; each takes half a minute.
 func TestRealEngineFaults(t *testing.T) {
+	n, _ := strconv.Atoi(os.Getenv("INFBENCH_FAULTS"))
+	if n < 1 {
+		t.Skip("INFBENCH_FAULTS does not say how many")
+	}
 	s := realengine.Start(t, realengine.Options{Slots: 4, Context: 16384, Tools: true})
 	var list []string
 	for _, f := range faultproxy.Faults() {
@@ -76,8 +80,7 @@ func TestRealEngineFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	n, _ := strconv.Atoi(cmp.Or(os.Getenv("INFBENCH_FAULTS"), "3"))
-	args := []string{"selftest", "--target", s.URL}
+	args := []string{"selftest", "--target", s.URL, "--timeout", "40s"}
 	for _, f := range list[:min(n, len(list))] {
 		args = append(args, "--fault", f)
 	}

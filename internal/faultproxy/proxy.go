@@ -45,6 +45,9 @@ func ForURL(u *url.URL, specs []string, seed uint64) (*Proxy, error) {
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DisableCompression = true // bytes pass as they are
+	// A server may close an idle connection just as it is taken again, and a POST is not
+	// sent twice: each request has its own, so that no fault comes of the proxy itself.
+	t.DisableKeepAlives = true
 	p, err := ForHandler(&httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
 		Transport:     t,

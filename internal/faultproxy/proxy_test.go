@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"infbench/internal/faultproxy"
@@ -233,5 +235,39 @@ func TestErrorsPass(t *testing.T) {
 	got := fetch(t, serve(t, proxy(t, fake{}, "one-token", "usage-double")), "/v1/chat/completions", "{")
 	if got.status != 400 || !strings.Contains(got.raw, `{"error":{}}`) {
 		t.Errorf("got %d %s", got.status, got.raw)
+	}
+}
+
+// Each request has a connection of its own: a server that closes idle ones just as they
+// are taken again would make a fault that nobody asked for.
+func TestNoConnectionIsTakenAgain(t *testing.T) {
+	t.Parallel()
+	var opened atomic.Int64
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	up, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, err := faultproxy.ForURL(up, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	for range 3 {
+		w := httptest.NewRecorder()
+		proxy.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/chat/completions", strings.NewReader("{}")))
+		if w.Code != http.StatusOK {
+			t.Fatalf("status %d: %s", w.Code, w.Body)
+		}
+	}
+	if n := opened.Load(); n != 3 {
+		t.Errorf("%d connections for 3 requests", n)
 	}
 }

@@ -70,6 +70,7 @@ type Row struct {
 	Real bool
 	// standing are the alarms of the engine without a fault: they catch nothing.
 	standing map[string]gates.Status
+	through  int // the last stage that a row without a fault is run through
 }
 
 // opening stands for the catcher where an endpoint cannot even be opened.
@@ -104,6 +105,9 @@ func (r Row) harmless() bool { return r.Fault == "" || r.Info.Stage == 0 }
 // last is the last stage that is run: the one that must catch the fault as it is, and
 // all where a condition narrows it.
 func (r Row) last() int {
+	if r.Fault == "" && r.through > 0 {
+		return r.through
+	}
 	if r.Fault == "" || r.Info.Stage == 0 || strings.Contains(r.Fault, ":") {
 		return 3
 	}
@@ -234,6 +238,18 @@ func Rows(o Options) ([]Row, error) {
 			row.Engine = "thinks"
 		}
 		rows = append(rows, row)
+	}
+	// A real engine takes its time: without a fault it is run as far as with one.
+	furthest := 0
+	for _, r := range rows {
+		if r.Fault != "" {
+			furthest = max(furthest, r.last())
+		}
+	}
+	for i := range rows {
+		if rows[i].Fault == "" && rows[i].Real {
+			rows[i].through = max(furthest, 2)
+		}
 	}
 	return rows, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -86,8 +87,10 @@ const cutJSON = "the JSON was cut at the limit"
 // misfit says why an answer is not the wanted JSON, "" when it is.
 func misfit(a endpoint.Answer, schema *jsonschema.Schema) string {
 	text := strings.TrimSpace(a.Content)
-	if blanks := len(a.Content) - len(strings.Join(strings.Fields(a.Content), "")); len(a.Content) > 100 && 2*blanks > len(a.Content) {
-		return "most of the answer is white space"
+	// Indented JSON is half white space, in short runs; a grammar that lets a model stay in
+	// white space makes one run of it.
+	if n := longestBlank(a.Content); n >= 80 {
+		return fmt.Sprintf("%d white space characters stand in a row", n)
 	}
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	switch {
@@ -117,4 +120,19 @@ func compile(text json.RawMessage) (*jsonschema.Schema, error) {
 		return nil, err
 	}
 	return c.Compile("schema.json")
+}
+
+// longestBlank returns the length of the longest run of white space, in bytes.
+func longestBlank(s string) (longest int) {
+	run := 0
+	for _, b := range []byte(s) {
+		switch b {
+		case ' ', '\t', '\n', '\r':
+			run++
+			longest = max(longest, run)
+		default:
+			run = 0
+		}
+	}
+	return longest
 }

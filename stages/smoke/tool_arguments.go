@@ -136,10 +136,10 @@ func judgeShape(a endpoint.Answer, schema *jsonschema.Schema) (hard, soft string
 	ids := map[string]bool{}
 	for _, call := range a.Calls {
 		switch doc, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(call.Arguments))); {
+		case err != nil && a.Finish == "length": // before its first byte, too
+			soft = "the call ran to the token limit"
 		case strings.TrimSpace(call.Arguments) == "" || strings.TrimSpace(call.Arguments) == "null":
 			return fmt.Sprintf("the arguments are %s where an object is wanted", gates.Quote(call.Arguments, 20)), ""
-		case err != nil && a.Finish == "length":
-			soft = "the call ran to the token limit"
 		case err != nil:
 			soft = notJSON + ": " + gates.Quote(call.Arguments, 100)
 		case schema.Validate(doc) != nil:

@@ -137,6 +137,8 @@ func judgeCall(a endpoint.Answer, c gates.Canary) (hard string, soft []string) {
 		return "one request, " + gates.Printable(call.Name, 40) + " called more than 16 times", nil
 	case call.Name != toolName:
 		return "the call names " + gates.Quote(call.Name, 60) + ", which was not on offer", nil
+	case json.Unmarshal([]byte(call.Arguments), &args) != nil && a.Finish == "length":
+		return "", []string{"the call ran to the token limit"} // which may be the model's doing
 	case json.Unmarshal([]byte(call.Arguments), &args) != nil:
 		return "the arguments are not JSON: " + gates.Quote(call.Arguments, 120), nil
 	case a.Finish != "tool_calls":

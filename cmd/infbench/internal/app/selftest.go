@@ -39,25 +39,30 @@ Examples:
 			&cli.IntFlag{Name: "healthy", Value: 1, Usage: "how often the engine is tested without a fault"},
 			&cli.IntFlag{Name: "at-once", Value: 8, Usage: "how many embedded engines run at the same time"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of the faults and the codes"},
-			&cli.DurationFlag{Name: "timeout", Value: 8 * time.Second, Usage: "longest wait for a connection, a first token, or the next one"},
+			&cli.DurationFlag{Name: "timeout", DefaultText: "8s, with --target 2m", Usage: "longest wait for a connection, a first token, or the next one"},
 			&cli.BoolFlag{Name: "markdown", Usage: "the table as a page"},
 			jsonFlag(),
 		}, &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress"}),
 		Action: func(ctx *cli.Context) error {
 			o := selftest.Options{
 				Only: specsOf(ctx.StringSlice("fault")), Healthy: ctx.Int("healthy"), AtOnce: ctx.Int("at-once"), Seed: ctx.Uint64("seed"), Model: ctx.String("model"),
-				Limits: endpoint.DefaultLimits().Within(ctx.Duration("timeout")),
+				Limits: endpoint.DefaultLimits(),
 			}
-			if ctx.Duration("timeout") <= 0 || o.Healthy < 1 || o.AtOnce < 1 {
+			if ctx.IsSet("timeout") && ctx.Duration("timeout") <= 0 || o.Healthy < 1 || o.AtOnce < 1 {
 				return usagef("--timeout, --healthy and --at-once want more than 0")
 			}
-			o.Limits.Settle = min(o.Limits.Settle, time.Second)
-			if t := ctx.String("target"); t != "" {
+			if t := ctx.String("target"); t == "" {
+				o.Limits = o.Limits.Within(8 * time.Second)
+				o.Limits.Settle = min(o.Limits.Settle, time.Second)
+			} else {
 				u, err := url.Parse(t)
 				if err != nil {
 					return usagef("--target is no URL")
 				}
 				o.Target, o.TargetOptions.Key = u, os.Getenv(ctx.String("api-key-env"))
+			}
+			if ctx.IsSet("timeout") {
+				o.Limits = o.Limits.Within(ctx.Duration("timeout"))
 			}
 			rows, err := selftest.Rows(o)
 			if err != nil {
