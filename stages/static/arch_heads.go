@@ -16,6 +16,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: deep,
 	Modes:  []string{"arch.heads"},
 	Faults: []string{"kv-rows", "o-columns", "q-rows"},
+	Does:   whenShapeWrong,
 	Causes: []string{"a merge or conversion repeated the key and value heads", "config.json comes from another size of the model"},
 	Next:   []string{"compare num_attention_heads, num_key_value_heads and head_dim with the base model", again},
 	Run:    archHeads,

@@ -16,6 +16,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: "0.2.0", Cost: deep,
 	Modes:  []string{"arch.widths"},
 	Faults: []string{"down-transposed", "other-intermediate", "norm-of-another-width", "expert-too-narrow", "embedding-too-narrow", "router-of-more-experts"},
+	Does:   whenShapeWrong,
 	Causes: []string{"config.json comes from another size of the model", "the model was pruned, and its configuration was not", "a conversion stored a weight transposed or flat"},
 	Next:   []string{"compare hidden_size and intermediate_size with the shapes of the base model", again},
 	Run:    archWidths,

@@ -57,4 +57,23 @@ var (
 	whenSidecarOnly = []gates.Consequence{
 		{Engine: "vLLM 0.32", Does: "reads quantize_config.json only when the method is already known: loads as unquantised, or not at all"},
 	}
+	whenShapeWrong = []gates.Consequence{
+		{Engine: "vLLM", Does: "raises \"Attempted to load weight … into parameter\", unless a loader of a fused or quantised layer cuts its part out first"},
+		{Engine: "SGLang", Does: "raises the same: it has the same loaders"},
+		{Engine: "transformers 5.24", Does: "raises, unless told to ignore sizes that differ"},
+		{Engine: "mlx-lm", Does: "raises over the shape"},
+		{Engine: "llama.cpp", Does: "raises over a GGUF file whose tensors are not as its metadata says"},
+	}
+	// Tried with safetensors 0.8.0 on one file of each kind.
+	whenHeaderBroken = []gates.Consequence{
+		{Engine: "vLLM, SGLang, transformers", Does: "raise SafetensorError when they open the shard, which is after the download: the safetensors package refuses it"},
+	}
+	whenNeverEnding = []gates.Consequence{
+		{Engine: "vLLM, SGLang", Does: "stop on generation_config.json's list and on the tokenizer's end token; answers run to the limit where neither is what the model says"},
+		{Engine: "transformers 5.24", Does: "stops on generation_config.json alone"},
+	}
+	// Tried with a real server: see TestRealEngineAgreesWithStage0.
+	whenVocabularyBroken = []gates.Consequence{
+		{Engine: "llama.cpp", Does: "serves a model whose end token is outside its vocabulary without a word: answers run to the limit"},
+	}
 )

@@ -19,6 +19,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Modes:   []string{"gguf.shapes"},
 	Faults:  []string{"embedding-rows", "experts", "feed-forward", "heads", "integer-weights", "one-dimension-less", "packed-norm", "width"},
 	Engines: []string{"llama.cpp"},
+	Does:    whenShapeWrong,
 	Causes:  []string{"metadata were edited or come from another size of the model", "tokens were added and the embedding was not resized"},
 	Next:    []string{"convert the checkpoint again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

@@ -16,6 +16,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Modes:   []string{"gguf.tokens"},
 	Faults:  []string{"eos-outside", "no-eos", "types-too-few"},
 	Engines: []string{"llama.cpp"},
+	Does:    whenVocabularyBroken,
 	Causes:  []string{"the tokenizer was edited after the conversion", "the conversion took the tokenizer of another model"},
 	Next:    []string{"convert the checkpoint again with its own tokenizer", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

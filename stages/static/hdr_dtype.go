@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: deep,
 	Modes:  []string{"hdr.dtype"},
 	Faults: []string{"gguf-type", "unknown-dtype"},
+	Does:   whenHeaderBroken,
 	Causes: []string{"the shard was written by a newer or a home-made writer"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

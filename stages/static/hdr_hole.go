@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: deep,
 	Modes:  []string{"hdr.hole"},
 	Faults: []string{"first-bytes", "gap", "gguf"},
+	Does:   whenHeaderBroken,
 	Causes: []string{"a tensor dropped from the header but not from the file", "offsets computed with another alignment"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: deep,
 	Modes:  []string{"hdr.length"},
 	Faults: []string{"beyond-limit", "past-end", "seven-bytes"},
+	Does:   whenHeaderBroken,
 	Causes: []string{"an error page or another format saved under the shard's name", "a download that stopped in the first kilobytes"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

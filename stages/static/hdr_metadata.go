@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: deep,
 	Modes:  []string{"hdr.metadata"},
 	Faults: []string{"number"},
+	Does:   whenHeaderBroken,
 	Causes: []string{"a home-made writer that put numbers into the metadata"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: deep,
 	Modes:  []string{"hdr.overlap"},
 	Faults: []string{"shared-bytes"},
+	Does:   whenHeaderBroken,
 	Causes: []string{"tied tensors saved with shared storage", "offsets written wrongly"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: deep,
 	Modes:  []string{"hdr.parse"},
 	Faults: []string{"cut-json", "gguf-version", "no-offsets", "not-utf8", "trailing-text"},
+	Does:   whenHeaderBroken,
 	Causes: []string{"a shard damaged in transfer or written by a home-made tool"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

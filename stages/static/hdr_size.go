@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: deep,
 	Modes:  []string{"hdr.size"},
 	Faults: []string{"end-before-begin", "overflow", "wrong-dtype"},
+	Does:   whenHeaderBroken,
 	Causes: []string{"a header rewritten after a change of dtype or shape"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: deep,
 	Modes:  []string{"q.shape"},
 	Faults: []string{"awq-declared-gptq", "ct-group-size", "fp8-block-grid"},
+	Does:   whenShapeWrong,
 	Causes: []string{"the declaration is of another group or block size than the weights", "AWQ and GPTQ mixed up", "scales were merged or sliced for tensor parallelism"},
 	Next:   []string{"compare group_size or weight_block_size with the shapes", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: glance,
 	Modes:  []string{"shard.empty"},
 	Faults: []string{"zero-bytes"},
+	Does:   whenHeaderBroken,
 	Causes: []string{"an upload or download that created the files and stopped", "a full disk"},
 	Next:   []string{"download the shards again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

@@ -15,6 +15,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: glance,
 	Modes:  []string{"shard.pointer"},
 	Faults: []string{"beside-real-shards", "ready-to-serve"},
+	Does:   whenHeaderBroken,
 	Causes: []string{"git lfs pull stopped or fetched only some files", "the repository was cloned without Git LFS"},
 	Next:   []string{"git lfs pull", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: deep,
 	Modes:  []string{"shard.size"},
 	Faults: []string{"surplus"},
+	Does:   whenHeaderBroken,
 	Causes: []string{"a shard overwritten in place by a shorter one", "bytes appended in transfer"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

@@ -14,6 +14,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: deep,
 	Modes:  []string{"shard.truncated"},
 	Faults: []string{"cut-short", "gguf"},
+	Does:   whenHeaderBroken,
 	Causes: []string{"a download or upload that stopped", "a full disk"},
 	Next:   []string{"download the shard again", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {

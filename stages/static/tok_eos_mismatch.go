@@ -15,6 +15,7 @@ var _ = checks.Add(gates.Check[checkpoint.Inventory]{
 	Since: since, Cost: glance,
 	Modes:  []string{"tok.eos_mismatch"},
 	Faults: []string{"generation-differs", "nested-config-differs"},
+	Does:   whenNeverEnding,
 	Causes: []string{"a chat fine-tune changed the tokenizer and not generation_config.json", "generation_config.json comes from the base model"},
 	Next:   []string{"add the tokenizer's end id to eos_token_id in generation_config.json", again},
 	Run: func(_ context.Context, inv checkpoint.Inventory) (gates.Finding, error) {
