@@ -1,7 +1,6 @@
 package faultproxy
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 )
@@ -61,9 +60,7 @@ var _ = register(fault{
 		Doc: "the listed model is unknown when it is asked: 404",
 	},
 	build: always(acts{respond: func(x *exchange, w http.ResponseWriter) {
-		var model string
-		_ = json.Unmarshal(x.fields["model"], &model)
-		refuse(w, http.StatusNotFound, "NotFoundError", "the model `"+model+"` does not exist", "model_not_found")
+		refuse(w, http.StatusNotFound, "NotFoundError", "the model `"+named(x.fields["model"])+"` does not exist", "model_not_found")
 	}}),
 })
 
@@ -97,5 +94,21 @@ var _ = register(fault{
 				out.send(e)
 			}}
 		}}
+	},
+})
+
+var _ = register(fault{
+	Info: Info{
+		ID: "loading", Stage: 1, Modes: []string{"OPS-02"},
+		Doc:    "the first requests get 503: the model is still being loaded, and listed",
+		Params: []Param{number("requests", "3", "how many")},
+	},
+	build: func(o options) acts {
+		return acts{
+			scope: func(x *exchange) bool { return x.generates && x.earlier < o.number("requests") },
+			respond: func(_ *exchange, w http.ResponseWriter) {
+				refuse(w, http.StatusServiceUnavailable, "unavailable_error", "Loading model", nil)
+			},
+		}
 	},
 })

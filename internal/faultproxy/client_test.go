@@ -28,6 +28,7 @@ type answer struct {
 	done     int
 
 	text, reasoning string
+	renamed         string   // reasoning under its other name
 	pieces          []string // of text, by event
 	calls           map[int]*call
 	finish          []string
@@ -127,6 +128,7 @@ func (a *answer) add(doc gjson.Result, box string) {
 			a.pieces = append(a.pieces, text)
 		}
 		a.reasoning += m.Get("reasoning_content").Str
+		a.renamed += m.Get("reasoning").Str
 		if f := c.Get("finish_reason"); f.Str != "" {
 			a.finish = append(a.finish, f.Str)
 		}

@@ -29,7 +29,7 @@ var _ = register(fault{
 			stop := []rune(x.stops()[0])
 			return rewriteText(onlyVisible, func() rewriter {
 				return rewriter{
-					feed: func(s string) string { return s },
+					feed: asIs,
 					rest: func() string { return string(stop[:(len(stop)+1)/2]) },
 				}
 			})
@@ -45,26 +45,11 @@ var _ = register(fault{
 	build: always(acts{scope: func(x *exchange) bool { return x.fields["logprobs"] == nil }, answer: func(*exchange) filter {
 		f := rewriteText(onlyVisible, func() rewriter {
 			return rewriter{
-				feed: func(s string) string { return s },
+				feed: asIs,
 				rest: func() string { return strings.Repeat("\nUser: And what else?\nAssistant: Nothing more than that.", 8) },
 			}
 		})
-		full := func(doc object) (changed bool) {
-			for _, p := range parts(doc) {
-				changed = swapFinish(p, "stop", "length") || changed
-			}
-			return changed
-		}
-		return filter{
-			event: func(e *event, out outlet) {
-				if e.doc != nil && full(e.doc) {
-					e.changed()
-				}
-				f.event(e, out)
-			},
-			end:  f.end,
-			body: func(doc object) bool { changed := f.body(doc); return full(doc) || changed },
-		}
+		return changedFirst(f, eachPart(func(p part) bool { return swapFinish(p, "stop", "length") }))
 	}}),
 })
 

@@ -32,6 +32,8 @@ type exchange struct {
 	earlier int      // generation requests before this one
 	warm    bool
 	stale   []string // digit runs of the first prompt that began the same
+	crowd   int      // most requests that were ever in flight together before this one
+	dropped bool     // the client left a stream before its end; known when it is over
 
 	most    int      // guarded by traffic.mu
 	foreign []string // guarded by traffic.mu
@@ -70,6 +72,13 @@ func (x *exchange) promptText() string {
 		b.WriteString(prompt)
 	}
 	return b.String()
+}
+
+// asked is a field of the request as the client wrote it, whatever was set since.
+func (x *exchange) asked(name string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(x.body, &fields)
+	return fields[name]
 }
 
 // set writes a field of the request; nil removes it.

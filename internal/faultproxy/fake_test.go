@@ -12,7 +12,7 @@ import (
 // fake is a tiny engine. What it says depends on the last message:
 //
 //	count  a number per token, to the cap
-//	tool   two calls, if there are tools
+//	tool   two calls, if there are tools; a single one; bare ones without arguments
 //	think  reasoning, then an answer
 //	system the system message
 //	first  the first user message
@@ -88,6 +88,9 @@ func (a ask) answer() (out []said, finish string) {
 		}
 	case strings.Contains(last, "tool") && len(a.Tools) > 0:
 		for i, n := range []string{"48213907", "11223344"} {
+			if i > 0 && strings.Contains(last, "single") {
+				break
+			}
 			if strings.Contains(last, "bare") {
 				out = append(out, said{"open", "lookup", i}, said{"args", `{`, i}, said{"args", `}`, i})
 				continue
@@ -148,7 +151,7 @@ func (f fake) complete(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	out, finish := a.answer()
-	usage := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`,
+	usage := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":3}}`,
 		len(a.text()), len(out), len(a.text())+len(out))
 	if !a.Stream {
 		w.Header().Set("Content-Type", "application/json")
@@ -192,7 +195,7 @@ func quote(s string) string {
 }
 
 func score(s string) string {
-	return fmt.Sprintf(`{"token":%s,"logprob":-0.25,"bytes":[1],"top_logprobs":[{"token":%s,"logprob":-0.25}]}`, quote(s), quote(s))
+	return fmt.Sprintf(`{"token":%s,"logprob":-0.25,"bytes":[1],"top_logprobs":[{"token":%s,"logprob":-0.25},{"token":"~","logprob":-1.5}]}`, quote(s), quote(s))
 }
 
 func (a ask) delta(r *http.Request, s said) string {

@@ -1,6 +1,7 @@
 package faultproxy_test
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"maps"
@@ -34,7 +35,11 @@ type faultCase struct {
 	more   string // fields of the request
 	shape  string // stream, plain; default: both
 	show   symptom
+	spares []request // what the fault leaves as it is, byte for byte
 }
+
+// A request is a prompt, default question, and more fields.
+type request struct{ prompt, more string }
 
 func want(ok bool, what string) string {
 	if ok {
@@ -293,13 +298,179 @@ var cases = map[string]faultCase{
 		return all(same(got, good), want(got.usage.Get("prompt_tokens_details.cached_tokens").Int() > got.usage.Get("prompt_tokens").Int(), "usage"))
 	}},
 
+	// endings
+	"stops-early": {prompt: "count", more: `,"max_tokens":9`, spares: []request{{prompt: "think"}, {more: `,"logprobs":true`}}, show: func(got, good answer) string {
+		return all(healthy(got), want(got.text == "1 2 3 4 ", got.text), want(good.finish[0] == "length" && got.finish[0] == "stop", "finish"), usageSame(got, good))
+	}},
+	"stop-refused": {more: `,"stop":["#"]`, spares: []request{{}, {more: `,"stop":[]`}}, show: func(got, good answer) string {
+		return all(refused(400)(got, good), want(gjson.Get(got.raw, "error.message").Str == "stop is not supported", got.raw))
+	}},
+	"stop-cuts-thinking": {
+		prompt: "think", more: `,"stop":["me see","Let us"]`,
+		spares: []request{{prompt: "think"}, {prompt: "think", more: `,"stop":"42"`}, {more: `,"stop":"book"`}},
+		show: func(got, good answer) string {
+			return all(healthy(got), want(got.reasoning == "Let " && got.text == "", got.reasoning+got.text), want(got.finish[0] == "stop", "finish"), usageSame(got, good))
+		},
+	},
+	"done-only": {shape: "stream", show: func(got, _ answer) string {
+		return want(got.status == 200 && got.raw == "data: [DONE]\n\n" && got.header.Get("Content-Type") == "text/event-stream", got.raw)
+	}},
+
+	// tools
+	"call-in-reasoning": {prompt: "tool", more: withTool, spares: []request{{}, {prompt: "think", more: withTool}}, show: func(got, _ answer) string {
+		return all(healthy(got), want(len(got.calls) == 0, "calls"), want(got.finish[0] == "stop", "finish"), want(got.text == "", got.text),
+			want(strings.HasPrefix(got.reasoning, "<tool_call>\n{\"name\": \"lookup\", \"arguments\": {\"key\": \"48213907\"}}\n</tool_call>"), got.reasoning),
+			want(strings.Contains(got.reasoning, "11223344"), "second call"))
+	}},
+	"call-runs-on": {prompt: "tool", more: withTool, spares: []request{{more: withTool}}, show: func(got, good answer) string {
+		blanks := func(c *call) bool {
+			rest, ok := strings.CutPrefix(c.args, `{"key": "`)
+			return ok && len(rest) >= 200 && strings.TrimSpace(rest) == ""
+		}
+		return all(healthy(got), want(got.finish[0] == "length", "finish"), want(len(got.calls) == 2 && got.calls[0].name == "lookup", "calls"),
+			want(blanks(got.calls[0]) && blanks(got.calls[1]), got.calls[0].args), usageSame(got, good))
+	}},
+	"tools-buffered": {
+		shape: "stream", more: withTool + `,"logprobs":true`,
+		spares: []request{{}, {prompt: "tool", more: withTool}},
+		show: func(got, good answer) string {
+			return all(same(got, good), want(slices.Equal(got.pieces, []string{sentence}), "pieces"), want(slices.Equal(got.tokens, good.tokens), "logprobs"),
+				want(len(got.data) == 4 && got.data[1].Get("choices.0.delta.content").Str == sentence, "events"), usageSame(got, good))
+		},
+	},
+	"call-storm": {spec: "call-storm:after=0", prompt: "single tool", more: withTool, spares: []request{{prompt: "tool", more: withTool}, {more: withTool}}, show: func(got, good answer) string {
+		ids := map[string]bool{}
+		for _, c := range got.calls {
+			if ids[c.id] = true; c.name != "lookup" || c.args != good.calls[0].args {
+				return c.name + c.args
+			}
+		}
+		return all(healthy(got), want(len(ids) == 24 && ids[good.calls[0].id], "ids"), want(got.finish[0] == "tool_calls", "finish"))
+	}},
+	"tool-sorted": {
+		prompt: "fields", more: `,"tools":[{"z":1.50,"function":{"parameters":{"required":["b","a"],"properties":{"b":{"type":"object","properties":{"properties":{"z":1,"y":2},"c":{}}},"a":{"z":[{"b":1,"a":2}]}}}}}]`,
+		spares: []request{{prompt: "fields"}, {prompt: "fields", more: withTool}, {prompt: "fields", more: `,"tools":[{"parameters":{"properties": {"a":{},"b":{}}}}]`}},
+		show: text(func(s string) bool {
+			return strings.Contains(s, `"tools":[{"z":1.50,"function":{"parameters":{"required":["b","a"],"properties":{"a":{"z":[{"b":1,"a":2}]},"b":{"type":"object","properties":{"c":{},"properties":{"z":1,"y":2}}}}}}}]`)
+		}),
+	},
+
+	// reasoning
+	"reasoning-split": {prompt: "think", shape: "plain", spares: []request{{}}, show: func(got, good answer) string {
+		return all(healthy(got), want(got.text == "<think>\nLet me see.\n</think>\n\nIt is 42.", got.text), want(!strings.Contains(got.raw, "reasoning"), "field"), usageSame(got, good))
+	}},
+	"reasoning-renamed": {prompt: "think", show: func(got, good answer) string {
+		return all(same(got, good), want(got.renamed == good.reasoning && !strings.Contains(got.raw, "reasoning_content"), "not renamed"))
+	}},
+
+	// log probabilities
+	"logprobs-zero": {more: `,"logprobs":true`, spares: []request{{}}, show: func(got, good answer) string {
+		return all(same(got, good), want(slices.Equal(got.tokens, good.tokens) && len(good.tokens) > 0, "tokens"), want(slices.Max(got.logprobs) == 0 && slices.Min(got.logprobs) == 0, "not 0"),
+			want(!strings.Contains(got.raw, "-0.25") && strings.Contains(got.raw, `"logprob":0.0`), "top"), want(strings.Count(got.raw, "-1.5") == strings.Count(good.raw, "-1.5"), "others"))
+	}},
+	"logprobs-sentinel": {more: `,"logprobs":true`, spares: []request{{}}, show: func(got, good answer) string {
+		out := all(same(got, good), want(slices.Equal(got.tokens, good.tokens) && len(good.tokens) > 2, "tokens"), want(strings.Contains(got.raw, "-9999.0"), "form"))
+		for i, l := range got.logprobs {
+			out = all(out, want((l == -9999) == (i%3 == 2), "place"))
+		}
+		return out
+	}},
+	"logprobs-nan": {more: `,"logprobs":true`, spares: []request{{}}, show: func(got, good answer) string {
+		mended := strings.Replace(got.raw, "NaN", "-0.25", 1)
+		again := read(got.status, got.header, mended, got.broken)
+		return all(want(got.badJSON == 1 || len(got.data) == 0 && !gjson.Valid(got.raw), "is JSON"), want(strings.Contains(got.raw, `"logprob":NaN`), "no NaN"),
+			same(again, good), want(slices.Equal(again.tokens, good.tokens) && slices.Equal(again.logprobs, good.logprobs), "logprobs"))
+	}},
+
+	// templates
+	"shapes-refused": {more: earlierTurns[:len(earlierTurns)-1] + `,{"role":"tool","content":"x"},{"role":"user","content":"x"}]`, spares: []request{{}, {more: earlierTurns}}, show: refused(500)},
+	"hidden-system": {prompt: "system?", more: withTool, spares: []request{{prompt: "fields"}}, show: text(func(s string) bool {
+		return strings.HasPrefix(s, "Be brief.\n\nYou are connected") && len(strings.Fields(s)) > 4*190 && len(strings.Fields(s)) < 4*260
+	})},
+	"role-text": {spares: []request{{prompt: "tool", more: withTool}}, show: text(func(s string) bool { return s == "assistant\n"+sentence })},
+
+	// long prompts and large limits
+	"window-empty": {
+		spec: "window-empty:tokens=100", prompt: "count", more: `,"max_completion_tokens":100`,
+		spares: []request{{prompt: "fields", more: `,"max_tokens":99`}, {prompt: "fields"}},
+		show: func(got, good answer) string {
+			u := got.usage
+			got.usage = good.usage
+			return all(healthy(got), want(got.text == "" && got.finish[0] == "length", got.text), want(u.Get("completion_tokens").Int() == 0 && u.Get("completion_tokens").Exists(), "completion"),
+				want(u.Get("total_tokens").Int() == good.usage.Get("prompt_tokens").Int(), "total"))
+		},
+	},
+	"over-long-garbage": {spec: "over-long-garbage:depth=40", spares: []request{{prompt: "fields"}}, show: func(got, good answer) string {
+		return all(healthy(got), want(!strings.Contains(got.text, "482") && !strings.Contains(got.text, "code") && got.text != "", got.text),
+			want(got.usage.Get("prompt_tokens").Int() == good.usage.Get("prompt_tokens").Int(), "usage"))
+	}},
+	"band": {spec: "band:depth=30,to=80", spares: []request{{prompt: "fields"}}, show: func(got, good answer) string {
+		return all(healthy(got), want(strings.Contains(got.text, "000000"), got.text), usageSame(got, good))
+	}},
+	"window-only": {spec: "window-only:keep=15", spares: []request{{prompt: "fields"}}, show: func(got, good answer) string {
+		return all(healthy(got), want(strings.Contains(got.text, "000000"), got.text), usageSame(got, good))
+	}},
+	"boundary": {spec: "boundary:block=22", spares: []request{{prompt: question + " "}, {prompt: "think"}}, show: text(func(s string) bool {
+		return s == strings.Replace(sentence, "48213907", "4821907", 1)
+	})},
+
+	// single words and requests
+	"first-token-wrong": {spec: "first-token-wrong:above=0", spares: []request{{prompt: "tool", more: withTool}}, show: text(func(s string) bool {
+		return s == strings.Replace(sentence, "It's", "Yesterday", 1)
+	})},
+	"rare-script": {spec: "rare-script:share=1000", spares: []request{{prompt: "tool", more: withTool}}, show: text(func(s string) bool {
+		return strings.Contains(s, " 48213907, ") && !unicode.Is(unicode.Latin, []rune(s)[0]) && strings.Count(s, " ") == strings.Count(sentence, " ") && strings.HasSuffix(s, ".") &&
+			!strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
+	})},
+	"tiny-temperature-empty": {more: `,"temperature":0.01`, spares: []request{{more: `,"temperature":0.05`}, {more: `,"temperature":0`}, {}}, show: nothing},
+	"schema-ref-empty": {
+		more: `,"response_format":{"type":"json_schema","json_schema":{"schema":{"$ref":"#/x"}}}`, show: nothing,
+		spares: []request{{more: `,"response_format":{"type":"json_object"}`}, {}},
+	},
+	"replicas": {spec: "replicas:every=1", spares: []request{{prompt: "think"}}, show: text(func(s string) bool { return s == strings.Replace(sentence, "48213907", "48218907", 1) })},
+
+	// usage
+	"usage-in-finish": {shape: "stream", spares: []request{{more: `,"stream_options":{"include_usage":false}`}}, show: func(got, good answer) string {
+		last := got.data[len(got.data)-1]
+		return all(same(got, good), usageSame(got, good), want(len(got.data) == len(good.data)-1, "events"),
+			want(last.Get("choices.0.finish_reason").Str == "stop" && last.Get("usage.total_tokens").Exists(), "not with the finish"))
+	}},
+	"cached-absent": {show: func(got, good answer) string {
+		return all(same(got, good), want(!got.usage.Get("prompt_tokens_details").Exists(), "details"))
+	}},
+	"cached-null": {show: func(got, good answer) string {
+		d := got.usage.Get("prompt_tokens_details")
+		return all(same(got, good), want(d.Exists() && d.Type == gjson.Null, "details"))
+	}},
+	"cached-lies": {show: func(got, good answer) string {
+		c := got.usage.Get("prompt_tokens_details.cached_tokens")
+		return all(same(got, good), want(c.Exists() && c.Int() == 0, "cached"))
+	}},
+
 	// availability
+	"loading": {spec: "loading:requests=1", show: func(got, good answer) string {
+		return all(refused(503)(got, good), want(gjson.Get(got.raw, "error.message").Str == "Loading model", got.raw))
+	}},
 	"http500":       {spec: "http500:every=1", show: refused(500)},
 	"unauthorized":  {show: refused(401)},
 	"unknown-model": {show: refused(404)},
 	"reject": {spec: "reject:above=0", show: func(got, good answer) string {
 		return all(refused(503)(got, good), want(got.header.Get("Retry-After") == "1", "no Retry-After"))
 	}},
+}
+
+// nothing: an empty answer that is billed like the good one.
+func nothing(got, good answer) string {
+	return all(healthy(got), want(got.text+got.reasoning == "" && len(got.calls) == 0, got.text), want(got.finish[0] == "stop", "finish"), usageSame(got, good))
+}
+
+func usageSame(got, good answer) string {
+	for _, name := range []string{"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details.cached_tokens"} {
+		if got.usage.Get(name).Raw != good.usage.Get(name).Raw {
+			return "usage is " + got.usage.Raw
+		}
+	}
+	return ""
 }
 
 func refused(status int) symptom {
@@ -324,7 +495,10 @@ func halved(got, good answer) string {
 }
 
 // elsewhere are the faults that a test of their own shows.
-var elsewhere = []string{"crosstalk", "stale-cache", "forget-early", "restart", "hang", "slow-first", "drip", "image-dropped", "image-stale", "double-bos"}
+var elsewhere = []string{
+	"crosstalk", "stale-cache", "forget-early", "restart", "hang", "slow-first", "drip", "image-dropped", "image-stale", "image-blurred", "double-bos",
+	"any-model", "usage-unasked", "slow-poison", "abort-kills", "abort-leaks",
+}
 
 var modeID = regexp.MustCompile(`^[A-Z]{3,4}-[0-9]{2}$`)
 
@@ -333,7 +507,7 @@ func TestEveryFaultIsShown(t *testing.T) {
 		if _, ok := cases[f.ID]; !ok && !slices.Contains(elsewhere, f.ID) {
 			t.Errorf("%s is not shown by a test", f.ID)
 		}
-		if f.Stage != 0 && (f.Stage < 2 || f.Stage > 4) {
+		if f.Stage < 0 || f.Stage > 4 {
 			t.Errorf("%s: stage %d", f.ID, f.Stage)
 		}
 		for _, m := range f.Modes {
@@ -386,8 +560,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Faults of the stream leave answers without stream byte for byte, and the other
-// way round none of them touches health.
+// Faults of the stream leave answers without stream byte for byte, and the other way
+// round; what a fault is not about stays, and none touches health.
 func TestWhatIsNotMeantStays(t *testing.T) {
 	t.Parallel()
 	control := serve(t, fake{})
@@ -395,6 +569,7 @@ func TestWhatIsNotMeantStays(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			spec := cmp.Or(c.spec, name)
 			url := serve(t, proxy(t, fake{}, name))
 			if got := fetch(t, url, "/health", ""); got.raw != `{"z":1,  "a":2}` {
 				t.Errorf("health became %s", got.raw)
@@ -403,6 +578,20 @@ func TestWhatIsNotMeantStays(t *testing.T) {
 				if got := chat(t, url, question, false, ""); got.raw != good.raw {
 					t.Errorf("got %s\nwant %s", got.raw, good.raw)
 				}
+			}
+			spared := func(r request, stream bool) {
+				r.prompt = cmp.Or(r.prompt, question)
+				got, good := chat(t, serve(t, proxy(t, fake{}, spec)), r.prompt, stream, r.more), chat(t, control, r.prompt, stream, r.more)
+				if got.raw != good.raw {
+					t.Errorf("%s, %+v\ngot %s\nwant %s", spec, r, got.raw, good.raw)
+				}
+			}
+			if c.shape == "plain" {
+				spared(request{c.prompt, c.more}, true)
+			}
+			for _, r := range c.spares {
+				spared(r, true)
+				spared(r, false)
 			}
 		})
 	}

@@ -12,7 +12,7 @@ var _ = register(fault{
 	},
 	build: func(o options) acts {
 		return acts{request: func(x *exchange) {
-			for _, name := range []string{"max_tokens", "max_completion_tokens"} {
+			for _, name := range limits {
 				var limit int
 				switch err := json.Unmarshal(x.fields[name], &limit); {
 				case err != nil:

@@ -39,11 +39,8 @@ func positive(v any) any {
 func eachScore(p part, visit func(entry object)) {
 	for _, entry := range scores(p) {
 		visit(entry)
-		top, _ := entry["top_logprobs"].([]any)
-		for _, t := range top {
-			if alternative, ok := t.(object); ok {
-				visit(alternative)
-			}
+		for _, t := range alternatives(entry) {
+			visit(t)
 		}
 	}
 }
@@ -51,15 +48,11 @@ func eachScore(p part, visit func(entry object)) {
 // scores are the entries of the chosen tokens.
 func scores(p part) []object {
 	logprobs, _ := p.choice["logprobs"].(object)
-	list, _ := logprobs["content"].([]any)
-	var out []object
-	for _, v := range list {
-		if entry, ok := v.(object); ok {
-			out = append(out, entry)
-		}
-	}
-	return out
+	return objects(logprobs["content"])
 }
+
+// alternatives are the entries beside that of a chosen token, its own among them.
+func alternatives(entry object) []object { return objects(entry["top_logprobs"]) }
 
 var _ = register(fault{
 	Info: Info{

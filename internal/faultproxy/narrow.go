@@ -9,9 +9,7 @@ var _ = register(fault{
 		ID: "wrong-digit-in-text", Stage: 2, Modes: []string{"OUT-13"},
 		Doc: "one digit is wrong in every number of five or more in the visible answer; tool arguments are right",
 	},
-	build: always(acts{answer: func(*exchange) filter {
-		return rewriteText(onlyVisible, func() rewriter { return rewriteRuns(wrongRun, slip) })
-	}}),
+	build: always(acts{answer: digits(onlyVisible, slip)}),
 })
 
 var _ = register(fault{

@@ -26,12 +26,13 @@ var _ = register(fault{
 		Params: []Param{number("min", "64", "tokens, however short the answer was")},
 	},
 	build: func(o options) acts {
-		return acts{answer: func(x *exchange) filter {
-			chance := x.chance("salad")
-			return garble{least: o.number("min"), token: func(int) (string, bool) { return leaf(chance), true }}.filter()
-		}}
+		return acts{answer: func(x *exchange) filter { return salad(x.chance("salad"), o.number("min")) }}
 	},
 })
+
+func salad(chance *rand.Rand, least int) filter {
+	return garble{least: least, token: func(int) (string, bool) { return leaf(chance), true }}.filter()
+}
 
 var leaves = []string{
 	"ational", "ление", "ที่", "های", "ción", "습니", "τικά", "ქართ", "צים", "ного", "_FUNC", "ών",

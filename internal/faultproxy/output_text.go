@@ -64,7 +64,7 @@ var _ = register(fault{
 	build: always(acts{answer: func(*exchange) filter {
 		return rewriteText(onlyVisible, func() rewriter {
 			return rewriter{
-				feed: func(s string) string { return s },
+				feed: asIs,
 				rest: func() string { return "<|im_end|><|im_start|>" },
 			}
 		})
@@ -134,10 +134,15 @@ var _ = register(fault{
 		ID: "wrong-digit", Stage: 2, Modes: []string{"OUT-13"},
 		Doc: "one digit is wrong in every number of five or more, also in tool arguments",
 	},
-	build: always(acts{answer: func(*exchange) filter {
-		return rewriteText(everyText, func() rewriter { return rewriteRuns(wrongRun, slip) })
-	}}),
+	build: always(acts{answer: digits(everyText, slip)}),
 })
+
+// digits changes every number of five digits or more.
+func digits(want func(channel) bool, change func(run string) string) func(*exchange) filter {
+	return func(*exchange) filter {
+		return rewriteText(want, func() rewriter { return rewriteRuns(wrongRun, change) })
+	}
+}
 
 // slip changes the digit in the middle, always the same way: the fault is a wrong
 // answer, not one that varies.

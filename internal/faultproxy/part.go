@@ -46,9 +46,12 @@ func (p part) visible() string { return toText(p.box[p.key]) }
 
 func (p part) setVisible(s string) { p.box[p.key] = s }
 
+// thoughtNames are the two names of the reasoning field.
+var thoughtNames = [2]string{"reasoning_content", "reasoning"}
+
 // thoughts returns the reasoning under the name it has there.
 func (p part) thoughts() (name, text string) {
-	for _, name := range []string{"reasoning_content", "reasoning"} {
+	for _, name := range thoughtNames {
 		if s := toText(p.box[name]); s != "" {
 			return name, s
 		}
@@ -57,11 +60,16 @@ func (p part) thoughts() (name, text string) {
 }
 
 func (p part) calls() []object {
-	list, _ := p.box["tool_calls"].([]any)
+	return objects(p.box["tool_calls"])
+}
+
+// objects are those of a list.
+func objects(v any) []object {
+	list, _ := v.([]any)
 	var out []object
-	for _, c := range list {
-		if call, ok := c.(object); ok {
-			out = append(out, call)
+	for _, one := range list {
+		if o, ok := one.(object); ok {
+			out = append(out, o)
 		}
 	}
 	return out
@@ -106,8 +114,9 @@ func (p part) texts() []piece {
 			out = append(out, piece{slot{p.index(), ch, call, name}, s, func(s string) { box[name] = s }})
 		}
 	}
-	add(thought, 0, p.box, "reasoning_content")
-	add(thought, 0, p.box, "reasoning")
+	for _, name := range thoughtNames {
+		add(thought, 0, p.box, name)
+	}
 	add(visible, 0, p.box, p.key)
 	for i, c := range p.calls() {
 		if _, ok := c["index"]; ok {

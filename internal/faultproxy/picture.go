@@ -1,7 +1,14 @@
 package faultproxy
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"strings"
 	"sync"
 )
 
@@ -73,4 +80,65 @@ func (f *firstPicture) of(now json.RawMessage) json.RawMessage {
 		f.kept = now
 	}
 	return f.kept
+}
+
+var _ = register(fault{
+	Info: Info{
+		ID: "image-blurred", Stage: 2, Modes: []string{"TPL-05"},
+		Doc: "of a picture nothing but its average colour reaches the model",
+	},
+	build: always(acts{request: func(x *exchange) {
+		x.pictures(func(p contentPart) bool {
+			var address struct {
+				URL string `json:"url"`
+			}
+			if json.Unmarshal(p["image_url"], &address) == nil {
+				if url, ok := blurred(address.URL); ok {
+					address.URL = url
+					p["image_url"] = encode(address)
+				}
+			}
+			return true
+		})
+	}}),
+})
+
+const dataPNG = "data:image/png;base64,"
+
+// blurred returns a data URL's picture in its average colour; ok is false for what is no
+// PNG of usual size.
+func blurred(url string) (out string, ok bool) {
+	text, ok := strings.CutPrefix(url, dataPNG)
+	if !ok {
+		return "", false
+	}
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return "", false
+	}
+	head, err := png.DecodeConfig(bytes.NewReader(raw))
+	if err != nil || head.Width > 4096 || head.Height > 4096 {
+		return "", false
+	}
+	m, err := png.Decode(bytes.NewReader(raw))
+	if err != nil {
+		return "", false
+	}
+	flat := image.NewRGBA(m.Bounds())
+	draw.Draw(flat, flat.Bounds(), image.NewUniform(average(m)), image.Point{}, draw.Src)
+	var b bytes.Buffer
+	_ = png.Encode(&b, flat) // to memory: it cannot fail
+	return dataPNG + base64.StdEncoding.EncodeToString(b.Bytes()), true
+}
+
+func average(m image.Image) color.Color {
+	var r, g, b, n uint64
+	for y := m.Bounds().Min.Y; y < m.Bounds().Max.Y; y++ {
+		for x := m.Bounds().Min.X; x < m.Bounds().Max.X; x++ {
+			pr, pg, pb, _ := m.At(x, y).RGBA()
+			r, g, b, n = r+uint64(pr), g+uint64(pg), b+uint64(pb), n+1
+		}
+	}
+	n = max(n, 1) << 8
+	return color.RGBA{uint8(r / n), uint8(g / n), uint8(b / n), 255}
 }

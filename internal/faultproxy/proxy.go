@@ -85,10 +85,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if x.generates {
 		p.traffic.enter(x)
 		defer p.traffic.leave(x)
+		defer p.over(x)
 	}
 	for _, f := range p.faults {
-		if f.respond != nil && f.applies(x) {
-			f.respond(x, w)
+		if respond := f.responds(x); respond != nil {
+			respond(x, w)
 			return
 		}
 	}
@@ -98,6 +99,14 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	p.relay(x, w)
+}
+
+func (p *Proxy) over(x *exchange) {
+	for _, f := range p.faults {
+		if f.over != nil {
+			f.over(x)
+		}
+	}
 }
 
 // relay runs the upstream with a tap on its answer.
@@ -110,9 +119,13 @@ func (p *Proxy) relay(x *exchange, w http.ResponseWriter) {
 			if f.answer != nil && f.applies(x) {
 				list = append(list, f.answer(x))
 			}
+			if f.over != nil { // which wants to know whether the end was reached
+				list = append(list, filter{event: func(e *event, out outlet) { out.send(e) }})
+			}
 		}
 		return list
 	})
+	defer func() { x.dropped = x.streams && !t.told && x.r.Context().Err() != nil }()
 	runUpstream(p.up, t, x.upstream().WithContext(ctx))
 	t.finish()
 	if t.ending != nil {

@@ -88,7 +88,7 @@ func TestUpstreamAway(t *testing.T) {
 // Each event must reach the client before the upstream makes the next one.
 func TestEventsAreNotHeldBack(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []string{"", "no-done", "id-changes", "markers", "comments"} {
+	for _, spec := range []string{"", "no-done", "id-changes", "markers", "comments", "abort-kills", "first-token-wrong:above=0", "stops-early:words=99"} {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			pause := make(chan struct{})

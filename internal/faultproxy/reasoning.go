@@ -96,3 +96,43 @@ func hush(doc object) (changed bool) {
 	}
 	return changed
 }
+
+var _ = register(fault{
+	Info: Info{
+		ID: "reasoning-split", Stage: 2, Modes: []string{"RSN-08"},
+		Doc: "an answer without stream has its reasoning in the content, between <think> and </think>; streams are right",
+	},
+	build: always(acts{answer: func(*exchange) filter {
+		return filter{body: eachPart(func(p part) bool {
+			_, text := p.thoughts()
+			if text == "" {
+				return false
+			}
+			for _, name := range thoughtNames {
+				delete(p.box, name)
+			}
+			p.setVisible("<think>\n" + text + thinkEnd + p.visible())
+			return true
+		})}
+	}}),
+})
+
+var _ = register(fault{
+	Info: Info{
+		ID: "reasoning-renamed", Stage: 0, Modes: []string{"RSN-07"},
+		Doc: "the reasoning field has the other of its two names",
+	},
+	build: always(acts{answer: changeParts(func(p part) bool {
+		first, has := p.box[thoughtNames[0]]
+		second, had := p.box[thoughtNames[1]]
+		delete(p.box, thoughtNames[0])
+		delete(p.box, thoughtNames[1])
+		if has {
+			p.box[thoughtNames[1]] = first
+		}
+		if had {
+			p.box[thoughtNames[0]] = second
+		}
+		return has || had
+	})}),
+})

@@ -40,8 +40,14 @@ type acts struct {
 	request func(x *exchange)
 	// respond answers in the upstream's place.
 	respond respondFunc
+	// admit may make the request wait, and may turn it away: what it returns responds;
+	// nil lets the request through.
+	admit func(x *exchange) respondFunc
 	// answer returns the filter for the answer to one request.
 	answer func(x *exchange) filter
+	// over is told when the answer to a generation request has ended, whatever scope
+	// and conditions say: it keeps the books for the others.
+	over func(x *exchange)
 }
 
 var registry []fault

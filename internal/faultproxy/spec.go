@@ -22,6 +22,17 @@ func (a armed) applies(x *exchange) bool {
 	return a.when.hold(x)
 }
 
+// responds returns what answers x in the upstream's place, if this fault does.
+func (a armed) responds(x *exchange) respondFunc {
+	switch {
+	case a.respond == nil && a.admit == nil || !a.applies(x):
+		return nil
+	case a.admit != nil:
+		return a.admit(x)
+	}
+	return a.respond
+}
+
 // arm reads specs: name, or name:param=value,param=value. All complaints come in
 // one error.
 func arm(specs []string) ([]armed, error) {

@@ -50,7 +50,7 @@ var _ = register(fault{
 	build: always(acts{answer: func(*exchange) filter {
 		return rewriteText(onlyArguments, func() rewriter {
 			return rewriter{
-				feed: func(s string) string { return s },
+				feed: asIs,
 				rest: func() string { return "}" },
 			}
 		})

@@ -105,6 +105,9 @@ func merge(a, b *event) {
 	if role := p.box["role"]; role != nil {
 		q.box["role"] = role
 	}
+	if name, text := p.thoughts(); text != "" {
+		q.box[name] = text + toText(q.box[name])
+	}
 	join(p.choice, q.choice, "token_ids")
 	if first, ok := p.choice["logprobs"].(object); ok {
 		if second, ok := q.choice["logprobs"].(object); ok {

@@ -21,7 +21,8 @@ type filter struct {
 	end func(out outlet)
 	// body changes the one JSON body of an answer without stream and says whether it did.
 	body func(doc object) bool
-	// text changes a body of any other kind.
+	// text changes the bytes of a body of any other kind, and those of a JSON body when
+	// all documents are through.
 	text func(b []byte) []byte
 }
 
@@ -68,6 +69,7 @@ type tap struct {
 	split   splitter
 	buf     bytes.Buffer
 	over    bool // a fault has ended the answer
+	told    bool // the client has all of it: [DONE], or a refusal
 	ending  func(x *exchange)
 }
 
@@ -87,7 +89,7 @@ func (t *tap) WriteHeader(status int) {
 	if t.mode != undecided {
 		return
 	}
-	t.status = status
+	t.status, t.told = status, status != http.StatusOK
 	t.filters = t.choose()
 	t.mode = t.kind()
 	for _, f := range t.filters {
@@ -116,7 +118,7 @@ func (t *tap) kind() mode {
 				return events
 			}
 		case media == "application/json":
-			if f.body != nil {
+			if f.body != nil || f.text != nil {
 				return document
 			}
 		case f.text != nil:
@@ -173,6 +175,7 @@ func (t *tap) pass(i int, e *event) {
 			return
 		}
 	}
+	t.told = t.told || e.done
 	_, _ = t.w.Write(e.bytes()) // a client that left is noticed by the request's context
 	_ = t.control.Flush()
 }
@@ -201,15 +204,9 @@ func (t *tap) finish() {
 		}
 		t.endFrom(0)
 	case document:
-		t.sendBody(t.changedDocument())
+		t.sendBody(t.changedText(t.changedDocument()))
 	case text:
-		b := t.buf.Bytes()
-		for _, f := range t.filters {
-			if f.text != nil {
-				b = f.text(b)
-			}
-		}
-		t.sendBody(b)
+		t.sendBody(t.changedText(t.buf.Bytes()))
 	case undecided, untouched:
 	}
 }
@@ -218,6 +215,15 @@ func (t *tap) sendBody(b []byte) {
 	t.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	t.w.WriteHeader(t.status)
 	_, _ = t.w.Write(b)
+}
+
+func (t *tap) changedText(b []byte) []byte {
+	for _, f := range t.filters {
+		if f.text != nil {
+			b = f.text(b)
+		}
+	}
+	return b
 }
 
 func (t *tap) changedDocument() []byte {

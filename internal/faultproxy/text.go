@@ -124,12 +124,32 @@ func (f *textFilter) body(doc object) bool {
 			if r.rest != nil {
 				s += r.rest()
 			}
-			t.set(s)
-			changed = true
+			if s != t.text {
+				t.set(s)
+				changed = true
+			}
 		}
 	}
 	return changed
 }
+
+// changedFirst changes each document before f sees it.
+func changedFirst(f filter, change func(doc object) bool) filter {
+	return filter{
+		open: f.open,
+		event: func(e *event, out outlet) {
+			if e.doc != nil && change(e.doc) {
+				e.changed()
+			}
+			f.event(e, out)
+		},
+		end:  f.end,
+		body: func(doc object) bool { changed := change(doc); return f.body(doc) || changed },
+	}
+}
+
+// asIs is the rewriter that leaves a text as it is.
+func asIs(s string) string { return s }
 
 // streamed leaves answers without stream alone.
 func streamed(f filter) filter {

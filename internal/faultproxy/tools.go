@@ -12,43 +12,46 @@ var _ = register(fault{
 		ID: "tool-as-text", Stage: 2, Modes: []string{"TOOL-01", "TOOL-02"},
 		Doc: "tool calls stand as text in the content and the finish reason is stop",
 	},
-	build: always(acts{answer: func(*exchange) filter {
-		u := &unparsed{}
-		return filter{event: u.event, body: u.body}
-	}}),
+	build: callsAsText(visible),
 })
 
-// unparsed gathers calls until they can be written out.
-type unparsed struct{ calls []writtenCall }
+var _ = register(fault{
+	Info: Info{
+		ID: "call-in-reasoning", Stage: 2, Modes: []string{"TOOL-17"},
+		Doc: "tool calls stand as text in the reasoning field and the finish reason is stop",
+	},
+	build: callsAsText(thought),
+})
 
-type writtenCall struct {
-	index     int
-	name      string
-	arguments string
+func callsAsText(to channel) func(options) acts {
+	return always(acts{answer: func(*exchange) filter {
+		u := &unparsed{to: to, thoughts: "reasoning_content"}
+		return filter{event: u.event, body: u.body}
+	}})
+}
+
+// unparsed gathers calls until they can be written out.
+type unparsed struct {
+	to       channel
+	thoughts string // the name that the reasoning field has there
+	calls    calls
+}
+
+// field is where the text goes.
+func (u *unparsed) field(p part) string {
+	if u.to == thought {
+		return u.thoughts
+	}
+	return p.key
 }
 
 func (u *unparsed) take(p part) (took bool) {
-	for i, c := range p.calls() {
-		if _, ok := c["index"]; ok {
-			i = toInt(c["index"])
-		}
-		f, _ := c["function"].(object)
-		u.add(i, toText(f["name"]), toText(f["arguments"]))
-		took = true
+	if _, ok := p.box["reasoning"]; ok {
+		u.thoughts = "reasoning"
 	}
+	took = u.calls.note(p)
 	p.dropCalls()
 	return took
-}
-
-func (u *unparsed) add(index int, name, arguments string) {
-	for i := range u.calls {
-		if u.calls[i].index == index {
-			u.calls[i].name += name
-			u.calls[i].arguments += arguments
-			return
-		}
-	}
-	u.calls = append(u.calls, writtenCall{index, name, arguments})
 }
 
 func (u *unparsed) text() string {
@@ -76,7 +79,7 @@ func (u *unparsed) event(e *event, out outlet) {
 			e.changed()
 		}
 		if finishes && len(u.calls) > 0 {
-			out.send(e.like(slot{p.index(), visible, 0, p.key}, u.text()))
+			out.send(e.like(slot{p.index(), u.to, 0, u.field(p)}, u.text()))
 		}
 		if took && !finishes && p.visible() == "" && p.box["role"] == nil {
 			return
@@ -89,7 +92,8 @@ func (u *unparsed) body(doc object) bool {
 	changed := false
 	for _, p := range parts(doc) {
 		if u.take(p) {
-			p.setVisible(p.visible() + u.text())
+			name := u.field(p)
+			p.box[name] = toText(p.box[name]) + u.text()
 			changed = true
 		}
 	}
@@ -180,12 +184,16 @@ var _ = register(fault{
 
 // changeParts is for faults that look at one choice at a time and remember nothing.
 func changeParts(change func(p part) bool) func(*exchange) filter {
-	return changeDocs(func(doc object) (changed bool) {
+	return changeDocs(eachPart(change))
+}
+
+func eachPart(change func(p part) bool) func(doc object) bool {
+	return func(doc object) (changed bool) {
 		for _, p := range parts(doc) {
 			changed = change(p) || changed
 		}
 		return changed
-	})
+	}
 }
 
 // changeDocs is for faults to which a chunk and a body are the same.

@@ -15,6 +15,7 @@ type traffic struct {
 	mu    sync.Mutex
 	count int
 	live  []*exchange
+	most  int                 // were ever live together
 	heads map[string][]string // beginning of a prompt → digit runs of the first that had it
 }
 
@@ -25,7 +26,8 @@ func (t *traffic) enter(x *exchange) {
 	x.earlier = t.count
 	t.count++
 	t.live = append(t.live, x)
-	x.most = len(t.live)
+	x.most, x.crowd = len(t.live), t.most
+	t.most = max(t.most, len(t.live))
 	for _, other := range t.live {
 		other.most = max(other.most, len(t.live))
 		x.meet(other)
