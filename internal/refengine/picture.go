@@ -11,8 +11,8 @@ import (
 // maxPicture bounds a picture, in bytes of its file and in pixels of a side.
 const maxPicture, maxSide = 4 << 20, 4096
 
-// see says in words what a picture shows: the one colour that a clock model can see, that
-// in its middle. It takes PNG in a data URL, and nothing else.
+// see says in words what a picture shows: the colour in its middle and, where it can be
+// read, a word. It takes PNG in a data URL, and nothing else.
 func see(url string) (words string, ok bool) {
 	text, ok := strings.CutPrefix(url, "data:image/png;base64,")
 	if !ok || len(text) > maxPicture {
@@ -32,7 +32,11 @@ func see(url string) (words string, ok bool) {
 	}
 	middle := m.Bounds().Min.Add(m.Bounds().Size().Div(2))
 	r, g, b, _ := m.At(middle.X, middle.Y).RGBA()
-	return " The colour in the image is " + colourOf(float64(r>>8), float64(g>>8), float64(b>>8)) + ". ", true
+	words = " The colour in the image is " + colourOf(float64(r>>8), float64(g>>8), float64(b>>8)) + ". "
+	if w := wordOf(m); w != "" {
+		words += "The word in the image is " + w + ". "
+	}
+	return words, true
 }
 
 var colours = []struct {

@@ -1,17 +1,16 @@
 package endpoint
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image"
 	"image/color"
-	"image/png"
+	"net/http"
 	"strings"
 
 	"infbench/gates"
+	"infbench/internal/drawn"
 )
 
 // An Ability is one thing that a server may be able to do, as it was found by doing it.
@@ -165,14 +164,22 @@ func tryFlush(ctx context.Context, e Endpoint) (State, string) {
 func tryTools(ctx context.Context, e Endpoint) (State, string) {
 	schema := json.RawMessage(`{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}`)
 	r := Chat(`Call lookup_record with key "48213907".`).Tool("lookup_record", "Look up a record by its key.", schema).MaxTokens(200)
+	var a Answer
 	for _, choice := range []string{"auto", "required"} {
-		a, err := e.Ask(ctx, r.Choose(choice))
+		var err error
+		a, err = e.Ask(ctx, r.Choose(choice))
 		if err != nil {
 			e.FoundUnable(Tools, refusal(err))
 			return Unavailable, refusal(err)
 		}
 		if len(a.Calls) > 0 {
 			return Verified, fmt.Sprintf("a call with tool_choice %s", choice)
+		}
+	}
+	if with, ok := a.Usage.Prompt.N(); ok {
+		bare := e.Complete(ctx, Chat(r.messages[0].Content).MaxTokens(1)) // the tool's JSON has 40 tokens and more
+		if without, ok := bare.Usage.Prompt.N(); ok && with-without < 12 {
+			return Unavailable, fmt.Sprintf("taken, and the prompt has %d tokens with the tool and %d without", with, without)
 		}
 	}
 	return Implemented, "taken, and the model makes no call"
@@ -271,17 +278,27 @@ func tryTokenizer(ctx context.Context, e Endpoint) (State, string) {
 }
 
 func tryMetrics(ctx context.Context, e Endpoint) (State, string) {
-	if _, err := e.Counters(ctx); err != nil {
+	if _, ok := e.engine.(Metered); !ok {
+		return Unavailable, "no counters of this engine are known"
+	}
+	c, err := e.Counters(ctx)
+	if err != nil {
 		return Unavailable, refusal(err)
 	}
-	return Verified, "token counters are read"
+	if _, ok := c.Output.N(); ok {
+		return Verified, "generated tokens are counted"
+	}
+	return Unavailable, "the page of metrics holds no token counters"
 }
 
 func tryContext(_ context.Context, e Endpoint) (State, string) {
 	if n, ok := e.build.ContextTokens.N(); ok && n > 0 {
 		return Implemented, fmt.Sprintf("the server says %d tokens; smoke/over-long tries it", n)
 	}
-	return Unavailable, "the server does not say"
+	if n := e.ContextTokens(0); n > 0 {
+		return Implemented, fmt.Sprintf("the server does not say, stated are %d tokens; smoke/over-long tries it", n)
+	}
+	return Unavailable, "the server does not say: state it with --context"
 }
 
 func tryEmbeddings(ctx context.Context, e Endpoint) (State, string) {
@@ -289,19 +306,22 @@ func tryEmbeddings(ctx context.Context, e Endpoint) (State, string) {
 	if err != nil {
 		return Unavailable, err.Error()
 	}
-	e.requests.Add(1)
-	_, said, err := e.client.plain(ctx, "POST", "/v1/embeddings", body)
+	status, reply, err := e.post(ctx, "/v1/embeddings", body)
 	if err != nil {
 		return Unavailable, refusal(err)
 	}
-	if n := len(jsonAt(said, "data.0.embedding").Array()); n > 0 {
+	if status != http.StatusOK {
+		return Unavailable, fmt.Sprintf("status %d: %s", status, said(e.client.target.hide(reply)))
+	}
+	if n := len(jsonAt(reply, "data.0.embedding").Array()); n > 0 {
 		return Verified, fmt.Sprintf("%d dimensions", n)
 	}
 	return Unavailable, "taken, and no vector comes"
 }
 
 func tryImages(ctx context.Context, e Endpoint) (State, string) {
-	a, err := e.AskPlain(ctx, Conversation().Picture("Which colour does the image show? Answer with one word.", Flat(color.RGBA{R: 220, A: 255})).MaxTokens(32))
+	const question = "Which colour does the image show? Answer with one word."
+	a, err := e.AskPlain(ctx, Conversation().Picture(question, drawn.Picture(color.RGBA{R: 220, A: 255}, "")).MaxTokens(32))
 	if err != nil {
 		e.FoundUnable(Images, refusal(err))
 		return Unavailable, refusal(err)
@@ -309,18 +329,14 @@ func tryImages(ctx context.Context, e Endpoint) (State, string) {
 	if strings.Contains(strings.ToLower(a.Visible()), "red") {
 		return Verified, "red was seen"
 	}
+	if with, ok := a.Usage.Prompt.N(); ok {
+		bare := e.Complete(ctx, Chat(question).MaxTokens(1))
+		if without, ok := bare.Usage.Prompt.N(); ok && with-without < PictureTokens {
+			return Unavailable, fmt.Sprintf("taken, and the prompt has %d tokens with the picture and %d without", with, without)
+		}
+	}
 	return Implemented, "taken, and the answer is " + a.Says()
 }
 
-// Flat returns a PNG picture of one colour, large enough for every encoder's smallest
-// patch.
-func Flat(c color.RGBA) []byte {
-	const side = 224
-	m := image.NewRGBA(image.Rect(0, 0, side, side))
-	for i := 0; i < len(m.Pix); i += 4 {
-		m.Pix[i], m.Pix[i+1], m.Pix[i+2], m.Pix[i+3] = c.R, c.G, c.B, c.A
-	}
-	var b bytes.Buffer
-	_ = png.Encode(&b, m) // to memory: it cannot fail
-	return b.Bytes()
-}
+// PictureTokens is less than any model makes of a picture.
+const PictureTokens = 4

@@ -19,6 +19,7 @@ const (
 	StayedOpen End = "stayed_open" // finish_reason or [DONE] was read, and the connection stayed open
 	Failed     End = "failed"      // see Answer.Failure
 	Whole      End = "whole"       // not a stream
+	HungUp     End = "hung_up"     // dropped by [Request.HangUp]
 )
 
 // ToolCall is one call that the model made, its streamed pieces joined.

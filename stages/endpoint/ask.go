@@ -38,7 +38,7 @@ func (e Endpoint) patiently(ctx context.Context, r Request, send func(context.Co
 // beside keeps a token limit inside what a prompt leaves of the context.
 func (e Endpoint) beside(tokens int, prompt gates.Count) int {
 	used, counted := prompt.N()
-	if n, ok := e.build.ContextTokens.N(); ok && counted {
+	if n := e.ContextTokens(0); n > 0 && counted {
 		return min(tokens, n-used)
 	}
 	return tokens
@@ -47,7 +47,7 @@ func (e Endpoint) beside(tokens int, prompt gates.Count) int {
 // within keeps a token limit inside the context of the server: some refuse a limit
 // that could not fit.
 func (e Endpoint) within(tokens int) int {
-	if n, ok := e.build.ContextTokens.N(); ok && n > 0 {
+	if n := e.ContextTokens(0); n > 0 {
 		return max(16, min(tokens, n/2))
 	}
 	return tokens
@@ -63,9 +63,48 @@ func (a Answer) UsedUpThinking() bool {
 	return text == "" && a.Reasoning != "" || strings.HasPrefix(text, "<think>") && !strings.Contains(text, "</think>")
 }
 
-// ContextTokens returns the longest sequence that the server accepts, or n when it
-// does not say.
-func (e Endpoint) ContextTokens(n int) int { return e.build.ContextTokens.Or(n) }
+// ContextTokens returns the longest sequence that the server accepts by its own account,
+// the stated one where it says nothing, or n when nobody says.
+func (e Endpoint) ContextTokens(n int) int {
+	if e.stated.Tokens > 0 {
+		n = e.stated.Tokens
+	}
+	return e.build.ContextTokens.Or(n)
+}
+
+// PromisedContextTokens returns the context that the server is meant to offer, 0 where
+// nobody said.
+func (e Endpoint) PromisedContextTokens() int {
+	if e.stated.Promised {
+		return e.stated.Tokens
+	}
+	return 0
+}
+
+// Remember returns what was found out under the name before, or finds it out: several
+// checks may judge one exchange. An error is not remembered.
+func Remember[T any](e Endpoint, name string, find func() (T, error)) (T, error) {
+	if v, ok := e.kept.Load(name); ok {
+		return v.(T), nil
+	}
+	v, err := find()
+	if err == nil {
+		e.kept.Store(name, v)
+	}
+	return v, err
+}
+
+// FoundRight notes that the easiest question with a known answer was answered rightly.
+func (e Endpoint) FoundRight() { e.right.Store(true) }
+
+// WasRight reports whether it was, at some time.
+func (e Endpoint) WasRight() bool { return e.right.Load() }
+
+// Sees reports whether the model is known to take pictures.
+func (e Endpoint) Sees(ctx context.Context) bool {
+	s, ok := e.engine.(Seer)
+	return ok && s.Sees(ctx)
+}
 
 // Changed says in words what of the server changed since it was opened, "" when
 // nothing did that can be seen.

@@ -32,8 +32,19 @@ type Options struct {
 	Trace func(body []byte)
 	// Seed makes the canaries; every run should have its own.
 	Seed uint64
+	// Context is stated for a server that does not say its own.
+	Context StatedContext
 	// Transport replaces the network in tests.
 	Transport http.RoundTripper
+}
+
+// StatedContext is the context of a served model by another account than the server's.
+// The zero value states none.
+type StatedContext struct {
+	Tokens int
+	// Promised says that the server is meant to offer it: what the person said, and not
+	// what the checkpoint could do.
+	Promised bool
 }
 
 // Endpoint is an opened target: what it is has been found out, and every question
@@ -51,8 +62,13 @@ type shared struct {
 	refused  sync.Map // optional request field → struct{}
 	canaries *gates.Canaries
 	inFlight int
+	stated   StatedContext
+	kept     sync.Map // see [Remember]
+	tallying sync.Mutex
+	scripts  gates.ScriptTally
 	trace    func(body []byte)
 	requests atomic.Int64
+	right    atomic.Bool
 	unheard  atomic.Int64 // questions in a row without an answer in time
 }
 
@@ -74,7 +90,7 @@ func Open(ctx context.Context, t Target, o Options) (Endpoint, error) {
 		c.close()
 		return Endpoint{}, err
 	}
-	sh := &shared{client: c, models: list, trace: o.Trace, canaries: gates.NewCanaries(o.Seed), inFlight: max(1, o.InFlight)}
+	sh := &shared{client: c, models: list, trace: o.Trace, canaries: gates.NewCanaries(o.Seed), inFlight: max(1, o.InFlight), stated: o.Context}
 	if sh.model = o.Model; sh.model == "" {
 		sh.model = list[0]
 	}
@@ -133,6 +149,9 @@ func (e Endpoint) Close() { e.client.close() }
 // Model returns the name of the model that is asked.
 func (e Endpoint) Model() string { return e.model }
 
+// Models returns the models that the server lists.
+func (e Endpoint) Models() []string { return slices.Clone(e.models) }
+
 // Serves reports whether the server lists a model of that name.
 func (e Endpoint) Serves(model string) bool { return slices.Contains(e.models, model) }
 
@@ -189,7 +208,7 @@ func (e Endpoint) Prepare(r Request, stream bool) (Prepared, error) {
 	if err != nil {
 		return Prepared{}, fmt.Errorf("build the request: %w", err)
 	}
-	return Prepared{body: body, stream: stream, maxTokens: r.maxTokens}, nil
+	return Prepared{body: body, stream: stream, maxTokens: r.maxTokens, hangUp: r.hangUp}, nil
 }
 
 // Send sends a prepared request once. The answer says itself what went wrong.
@@ -208,14 +227,30 @@ func (e Endpoint) Send(ctx context.Context, p Prepared) Answer {
 // status, and the body of any length up to that of an answer. It is for asking how a
 // server refuses; an error means that nothing came.
 func (e Endpoint) Post(ctx context.Context, body string) (status int, said []byte, err error) {
-	e.requests.Add(1)
-	if e.trace != nil {
-		e.trace([]byte(body))
+	return e.post(ctx, chatPath, []byte(body))
+}
+
+// post sends a body that generates next to nothing, so that the answer is waited for no
+// longer than a first event is.
+func (e Endpoint) post(ctx context.Context, path string, body []byte) (status int, said []byte, err error) {
+	if f := e.gaveUp(); f != nil {
+		return 0, nil, f
 	}
-	status, said, err = e.client.plain(ctx, http.MethodPost, chatPath, []byte(body))
+	e.requests.Add(1)
+	if e.trace != nil && path == chatPath {
+		e.trace(body)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, e.client.limits.First, tooSlow("an answer", e.client.limits.First))
+	defer cancel()
+	status, said, err = e.client.plain(ctx, http.MethodPost, path, body)
 	if status != 0 && said != nil {
 		err = nil
 	}
+	a := Answer{}
+	if err != nil {
+		a.fail(asFailure(err))
+	}
+	e.heard(a)
 	return status, said, err
 }
 
@@ -239,6 +274,7 @@ func (e Endpoint) ask(ctx context.Context, r Request, stream bool) Answer {
 		}
 		a := e.Send(ctx, p)
 		e.heard(a)
+		e.tally(r, a)
 		f := a.Failure
 		if f == nil || f.Status != 400 && f.Status != 422 || !e.learnRefusal(p.body, f.Said) {
 			return a
@@ -262,6 +298,23 @@ func (e Endpoint) heard(a Answer) {
 		return
 	}
 	e.unheard.Store(0)
+}
+
+// tally looks at the scripts of an answer.
+func (e Endpoint) tally(r Request, a Answer) {
+	if a.Failure != nil {
+		return
+	}
+	e.tallying.Lock()
+	defer e.tallying.Unlock()
+	e.scripts.Add(a.Reasoning+"\n"+a.Content, r.Text())
+}
+
+// Scripts returns what scripts the answers so far were written in.
+func (e Endpoint) Scripts() gates.ScriptTally {
+	e.tallying.Lock()
+	defer e.tallying.Unlock()
+	return e.scripts
 }
 
 // gaveUp returns the failure of a question that is not put any more, nil while it is.

@@ -241,3 +241,9 @@ func baseName(p string) string {
 	}
 	return path.Base(strings.ReplaceAll(p, `\`, "/"))
 }
+
+// Seer is implemented by engines of which it is known whether their model sees: they say
+// so, or refuse pictures where it does not.
+type Seer interface {
+	Sees(context.Context) bool
+}

@@ -152,6 +152,9 @@ func judgeStatus(r *http.Response, path string, body []byte) *Failure {
 		f.RetryAfter = retryAfter(r.Header.Get("Retry-After"))
 	case code >= 300 && code < 400:
 		f.Kind, f.Hint = Refused, "it redirects: use the address that it redirects to as the target"
+	case code >= 500 && path == modelsPath:
+		f.Kind, f.Hint = ServerFault, "look at the server's log; if it serves all the same, name a model with --model"
+		f.What += " to " + modelsPath
 	case code >= 500:
 		f.Kind, f.Hint = ServerFault, "look at the server's log"
 	case code == 400 && strings.Contains(strings.ToLower(f.Said), "http request to an https"):

@@ -108,3 +108,6 @@ func (e llamacpp) Counters(ctx context.Context) (Counters, error) {
 		Output: total(m, "llamacpp:tokens_predicted_total", "", ""), Running: total(m, "llamacpp:requests_processing", "", ""), Waiting: total(m, "llamacpp:requests_deferred", "", ""),
 	}, nil
 }
+
+// Sees reports true: llama.cpp refuses pictures for a model without its vision part.
+func (llamacpp) Sees(context.Context) bool { return true }

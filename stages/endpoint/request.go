@@ -26,6 +26,7 @@ type Request struct {
 	format    map[string]any // response_format, of this package's making
 	model     string         // "": the endpoint's own
 	newName   bool           // the token limit is called max_completion_tokens
+	hangUp    int            // events with text after which reading ends; 0: never
 }
 
 // DefaultMaxTokens is generous, for models that think before they answer.
@@ -125,6 +126,11 @@ func (r Request) MaxCompletionTokens(n int) Request {
 	r.maxTokens, r.newName = n, true
 	return r
 }
+
+// HangUp returns the request whose stream is dropped after so many events with text:
+// more than it asks for is proof enough that a limit is ignored, and some servers would
+// go on to the end of their context.
+func (r Request) HangUp(events int) Request { r.hangUp = events; return r }
 
 // Thinking returns the request that turns a model's thinking on or off, as chat
 // templates are told: chat_template_kwargs.enable_thinking.

@@ -92,3 +92,8 @@ func (e sglang) Counters(ctx context.Context) (Counters, error) {
 		Output: total(m, "sglang:generation_tokens_total", "", ""), Running: total(m, "sglang:num_running_reqs", "", ""), Waiting: total(m, "sglang:num_queue_reqs", "", ""),
 	}, nil
 }
+
+// Sees reads whether the model was loaded with eyes.
+func (e sglang) Sees(ctx context.Context) bool {
+	return e.s.json(ctx, "/get_model_info", "has_image_understanding").Bool()
+}

@@ -16,6 +16,7 @@ type Prepared struct {
 	body      []byte
 	stream    bool
 	maxTokens int
+	hangUp    int
 }
 
 const chatPath = "/v1/chat/completions"
@@ -52,7 +53,7 @@ func (c *client) stream(ctx context.Context, p Prepared) (a Answer) {
 		a.fail(f)
 		return a
 	}
-	c.readStream(ctx, resp.Body, w, &a)
+	c.readStream(ctx, resp.Body, w, p.hangUp, &a)
 	return a
 }
 
@@ -76,7 +77,7 @@ func (c *client) notAStream(ctx context.Context, resp *http.Response) *Failure {
 	return &Failure{Kind: NotTheAPI, Status: 200, Said: said(body), What: "a stream was asked for and another kind of body came", Hint: "is the target the API itself, and not a web page before it?"}
 }
 
-func (c *client) readStream(ctx context.Context, body io.Reader, w *watch, a *Answer) {
+func (c *client) readStream(ctx context.Context, body io.Reader, w *watch, hangUp int, a *Answer) {
 	t := &a.Timing
 	began := t.Began
 	s := &assembly{answer: a, limit: c.limits.AnswerBytes, hide: c.target.hide}
@@ -113,11 +114,17 @@ func (c *client) readStream(ctx context.Context, body io.Reader, w *watch, a *An
 		if a.Failure != nil {
 			break
 		}
+		if hangUp > 0 && len(t.Marks) >= hangUp && a.End != Done && s.finishes == 0 {
+			a.End = HungUp
+			break
+		}
 	}
 	t.Ended = now()
 	a.Comments = events.comments
 	s.finish()
-	s.contract()
+	if a.End != HungUp { // which has no end to judge
+		s.contract()
+	}
 }
 
 // ended says what the end of the body means.

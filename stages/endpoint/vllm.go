@@ -130,3 +130,6 @@ func (v vllm) FlushCache(ctx context.Context) error {
 	_, err := v.s.post(ctx, "/reset_prefix_cache", []byte("{}"))
 	return err
 }
+
+// Sees reports true: vLLM refuses pictures for a model that has no eyes.
+func (vllm) Sees(context.Context) bool { return true }

@@ -98,6 +98,7 @@ func TestAnswersFromOneMessage(t *testing.T) {
 		{"Count down from 5 to 1.", "5\n4\n3\n2\n1"},
 		{"Count from 1 to 5, one per line.", "1\n2\n3\n4\n5"},
 		{"Count from 1 to 4, separated by commas.", "1, 2, 3, 4"},
+		{"List the numbers from 1 to 3.", "1\n2\n3"},
 	} {
 		if got := ask(user(c.prompt)); got != c.want {
 			t.Errorf("%q:\n got %q\nwant %q", c.prompt, got, c.want)

@@ -146,7 +146,7 @@ func spell(e errand, _ bool) (string, bool) {
 	return string(r), true
 }
 
-var counting = regexp.MustCompile(`\bcount (?:up |down |backwards )?(?:from )?(\d+) (?:up |down )?to (\d+)`)
+var counting = regexp.MustCompile(`\b(?:count (?:up |down |backwards )?|(?:list|write) the numbers )(?:from )?(\d+) (?:up |down )?to (\d+)`)
 
 const maxLines = 5000 // of one list
 

@@ -51,6 +51,7 @@ func targetFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "target", Usage: "`URL` of the endpoint, such as http://127.0.0.1:8000"},
 		&cli.StringFlag{Name: "model", Usage: "`NAME` of the served model (default: the first one listed)"},
+		&cli.IntFlag{Name: "context", DefaultText: "as the server says", Usage: "context of the served model in `TOKENS`, for a server that does not say, or to hold it to"},
 		&cli.StringFlag{Name: "api-key-env", Value: "OPENAI_API_KEY", Usage: "environment variable `NAME` that holds the API key"},
 		&cli.DurationFlag{Name: "timeout", DefaultText: "2m", Usage: "longest wait for a connection, a first token, or the next one"},
 		&cli.DurationFlag{Name: "wait-ready", DefaultText: "not at all", Usage: "wait so long for a server that loads: refused connections and 503; wrong answers are not waited for"},
@@ -112,6 +113,12 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	over("tokenizer", &s.Performance.Tokenizer)
 	if s.Hardware.Device == "" {
 		s.Hardware.Device = s.Identity.Accelerator
+	}
+	if ctx.IsSet("context") {
+		s.Context = ctx.Int("context")
+	}
+	if s.Context < 0 || ctx.IsSet("context") && s.Context == 0 {
+		return s, usagef("--context %d: want a number of tokens", s.Context)
 	}
 	if ctx.IsSet("timeout") {
 		s.Timeout = ctx.Duration("timeout")

@@ -122,7 +122,7 @@ func (s *session) hubToken(u *url.URL) string {
 // open opens the endpoint once; every stage gets the same one.
 func (s *session) open(ctx context.Context) (endpoint.Endpoint, error) {
 	s.once.Do(func() {
-		o := endpoint.Options{Model: s.set.Model, Limits: endpoint.DefaultLimits().Within(s.set.Timeout), InFlight: s.inFlight, Seed: s.seed(), Trace: s.trace}
+		o := endpoint.Options{Model: s.set.Model, Limits: endpoint.DefaultLimits().Within(s.set.Timeout), InFlight: s.inFlight, Seed: s.seed(), Trace: s.trace, Context: s.context()}
 		if s.set.waitReady > 0 {
 			if s.err = endpoint.Await(ctx, s.target, o, s.set.waitReady, s.waiting); s.err != nil {
 				return
@@ -131,6 +131,15 @@ func (s *session) open(ctx context.Context) (endpoint.Endpoint, error) {
 		s.ep, s.err = endpoint.Open(ctx, s.target, o)
 	})
 	return s.ep, s.err
+}
+
+// context returns the context that is stated, by the person or else by the checkpoint.
+func (s *session) context() endpoint.StatedContext {
+	if s.set.Context == 0 && s.hasCkpt {
+		n, _ := s.inventory.Config().Count("max_position_embeddings")
+		return endpoint.StatedContext{Tokens: int(n)}
+	}
+	return endpoint.StatedContext{Tokens: s.set.Context, Promised: s.set.Context > 0}
 }
 
 // seed draws a number that no other run has: prompts that were sent before would be in

@@ -23,6 +23,9 @@ type Config struct {
 	// Revision and HeaderCache go with a checkpoint that is named by a URL.
 	Revision, HeaderCache string
 
+	// Context is the context of the served model in tokens, 0 where it is not stated.
+	Context int
+
 	APIKeyEnv string
 	Timeout   time.Duration
 	Out       string
@@ -57,6 +60,7 @@ type file struct {
 	Checkpoint  string            `toml:"checkpoint"`
 	Revision    string            `toml:"revision"`
 	HeaderCache string            `toml:"header_cache"`
+	Context     int               `toml:"context"`
 	APIKeyEnv   string            `toml:"api_key_env"`
 	Timeout     string            `toml:"timeout"`
 	Out         string            `toml:"out"`
@@ -121,7 +125,7 @@ func Parse(text string) (Config, error) {
 		return Config{}, fmt.Errorf("%s", strings.Join(unknown, "; "))
 	}
 	c := Config{
-		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Headers: f.Headers,
+		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, Context: f.Context, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Headers: f.Headers,
 		Identity: Identity{f.Identity.Image, f.Identity.Accelerator, f.Identity.Checkpoint},
 		Hardware: Hardware{f.Hardware.Device, f.Hardware.Kernels},
 		Performance: Performance{
@@ -156,12 +160,15 @@ func Parse(text string) (Config, error) {
 			return Config{}, fmt.Errorf("performance.%s = %d is negative", n.key, n.value)
 		}
 	}
+	if c.Context < 0 {
+		return Config{}, fmt.Errorf("context = %d is negative", c.Context)
+	}
 	return c, nil
 }
 
 // known lists every key of a file.
 var known = []string{
-	"target", "model", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
+	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
 	"hardware.device", "hardware.kernels", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
 	"performance.output_tokens", "performance.tokenizer",
 }
