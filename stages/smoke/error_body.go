@@ -2,6 +2,9 @@ package smoke
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -25,27 +28,56 @@ after.`,
 	Run:    errorBody,
 })
 
+// nonsense are bodies that are no requests.
+var nonsense = []struct{ name, body string }{
+	{"messages that are no list", `{"model": "", "messages": "none", "max_tokens": 1}`},
+	{"a request without messages", `{"model": %s, "max_tokens": 1}`},
+	{"a body that is no JSON", `{"model": `},
+}
+
 func errorBody(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
-	status, said, err := ep.Post(ctx, `{"model": "`+`", "messages": "none", "max_tokens": 1}`)
-	if err != nil && status == 0 {
+	name, err := json.Marshal(ep.Model())
+	if err != nil {
 		return gates.Finding{}, err
 	}
-	message := gjson.Result{}
-	if gjson.ValidBytes(said) {
-		for _, path := range []string{"error.message", "error", "message", "detail"} {
-			if message = gjson.GetBytes(said, path); message.Exists() {
-				break
-			}
+	var wrong, right []string
+	for _, n := range nonsense {
+		status, said, err := ep.Post(ctx, strings.Replace(n.body, "%s", string(name), 1))
+		if err != nil && status == 0 {
+			return gates.Finding{}, err
+		}
+		shown := gates.Quote(string(said), 120)
+		switch message := errorMessage(said); {
+		case status == 200:
+			wrong = append(wrong, fmt.Sprintf("%s: status 200, %s", n.name, shown))
+		case status >= 500:
+			wrong = append(wrong, fmt.Sprintf("%s: status %d, a client's mistake looks like the server's, %s", n.name, status, shown))
+		case message == "":
+			wrong = append(wrong, fmt.Sprintf("%s: status %d, and the body is no error in JSON, %s", n.name, status, shown))
+		default:
+			right = append(right, fmt.Sprintf("status %d: %s", status, gates.Quote(message, 60)))
 		}
 	}
-	shown := gates.Quote(string(said), 160)
-	switch {
-	case status == 200:
-		return gates.Warn("messages that are no list get status 200").With("%s", shown), nil
-	case status >= 500:
-		return gates.Warn("messages that are no list get status %d: a client's mistake looks like the server's", status).With("%s", shown), nil
-	case !message.Exists():
-		return gates.Warn("status %d, and the body is no error in JSON", status).With("%s", shown), nil
+	if len(wrong) > 0 {
+		f := gates.Warn("%d of %d bodies that are no requests are not refused as such", len(wrong), len(nonsense))
+		for _, w := range wrong {
+			f = f.With("%s", w)
+		}
+		return f, nil
 	}
-	return gates.Pass("status %d: %s", status, gates.Quote(message.String(), 80)), nil
+	return gates.Pass("%s", right[0]), nil
+}
+
+// errorMessage finds the message of an error in the forms of the known servers, "" where
+// there is none.
+func errorMessage(said []byte) string {
+	if !gjson.ValidBytes(said) {
+		return ""
+	}
+	for _, path := range []string{"error.message", "error", "message", "detail"} {
+		if m := gjson.GetBytes(said, path); m.Exists() {
+			return m.String()
+		}
+	}
+	return ""
 }

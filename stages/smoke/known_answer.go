@@ -35,6 +35,7 @@ func knownAnswer(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, erro
 	if err != nil || !found {
 		return floor, err
 	}
+	ep.FoundRight()
 	prose := endpoint.NewProse(1)
 	own := ep.Canaries().Issue()
 	plant, question := secret(own)
@@ -65,13 +66,19 @@ func knownAnswer(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, erro
 // that fails: wrong in two of two is a failure of the server, not of the model.
 func knownFloor(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, bool, error) {
 	var said []string
-	for _, ask := range []func(context.Context, endpoint.Request) (endpoint.Answer, error){ep.Ask, ep.AskPlain} {
-		c := ep.Canaries().Issue()
-		plant, question := secret(c)
-		got, err := ask(ctx, endpoint.Chat(plant+" "+question))
+	fresh := func(ctx context.Context, ep endpoint.Endpoint) (exchange, error) {
+		x := exchange{canary: ep.Canaries().Issue()}
+		plant, question := secret(x.canary)
+		var err error
+		x.answer, err = ep.AskPlain(ctx, endpoint.Chat(plant+" "+question))
+		return x, err
+	}
+	for _, ask := range []func(context.Context, endpoint.Endpoint) (exchange, error){secretTold, fresh} {
+		x, err := ask(ctx, ep)
 		if err != nil {
 			return gates.Finding{}, false, err
 		}
+		c, got := x.canary, x.answer
 		echo, seen := ep.Canaries().Judge(got.Visible(), c)
 		switch {
 		case echo == gates.Found:

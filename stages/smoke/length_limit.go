@@ -24,7 +24,7 @@ A limit that is ignored makes answers and costs unbounded; a cut answer that say
 
 func lengthLimit(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 	const limit = 16
-	a := ep.Stream(ctx, endpoint.Chat("Count from 1 to 500, one number per line.").MaxTokens(limit))
+	a := ep.Stream(ctx, endpoint.Chat("Count from 1 to 500, one number per line.").MaxTokens(limit).HangUp(4*limit))
 	if err := a.Err(); err != nil {
 		return gates.Finding{}, err
 	}
@@ -40,6 +40,8 @@ func lengthLimit(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, erro
 	}
 	// An event may hold several tokens, never the other way round.
 	switch {
+	case a.End == endpoint.HungUp:
+		return saw(gates.Fail("max_tokens %d is ignored", limit)).With("the stream was dropped there"), nil
 	case counted && n > limit+1 && events > limit+1:
 		return saw(gates.Fail("max_tokens %d is ignored", limit)), nil
 	case counted && n > limit+1:

@@ -22,7 +22,7 @@ Newer clients send it alone. A server that does not know it and says nothing let
 	Next:   []string{"send both names, or set a default limit on the server"},
 	Run: func(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 		const limit = 8
-		a := ep.Stream(ctx, endpoint.Chat("Count from 1 to 40, separated by commas.").MaxCompletionTokens(limit))
+		a := ep.Stream(ctx, endpoint.Chat("Count from 1 to 40, separated by commas.").MaxCompletionTokens(limit).HangUp(4*limit))
 		var f *endpoint.Failure
 		if errors.As(a.Err(), &f) && f.Kind == endpoint.Refused {
 			return gates.Warn("the server refuses max_completion_tokens: %s", f.Said), nil
@@ -31,7 +31,10 @@ Newer clients send it alone. A server that does not know it and says nothing let
 			return gates.Finding{}, err
 		}
 		n, counted := a.Usage.Completion.N()
-		if events := len(a.Timing.Marks); counted && n > limit+1 || !counted && events > limit+2 {
+		switch events := len(a.Timing.Marks); {
+		case a.End == endpoint.HungUp:
+			return gates.Warn("max_completion_tokens %d is ignored", limit).With("%d events with text, and then the stream was dropped", events).With("answered %s", a.Says()), nil
+		case counted && n > limit+1 || !counted && events > limit+2:
 			return gates.Warn("max_completion_tokens %d is ignored: %d events with text", limit, events).With("answered %s", a.Says()), nil
 		}
 		return gates.Pass("cut at %d tokens", limit), nil

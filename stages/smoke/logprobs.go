@@ -20,14 +20,14 @@ is then compared or ranked by them is noise. Asked for in a pass of its own, sin
 	Since:  "0.1.0",
 	Cost:   1100 * time.Millisecond,
 	Modes:  []string{"LGP-01", "LGP-02", "LGP-03", "LGP-04"},
-	Faults: []string{"logprobs-positive", "logprobs-shifted"},
+	Faults: []string{"logprobs-positive", "logprobs-shifted", "logprobs-zero", "logprobs-sentinel", "logprobs-nan"},
 	Causes: []string{"probabilities written where logprobs belong", "offsets wrong with speculative decoding or multi-token events"},
 	Next:   []string{"the same request with speculative decoding off"},
 	Run:    logprobs,
 })
 
 func logprobs(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
-	a := ep.Complete(ctx, endpoint.Chat("Count from 1 to 20, separated by commas.").MaxTokens(12).Logprobs(3))
+	a := ep.Complete(ctx, endpoint.Chat("Write one sentence about the sea.").MaxTokens(12).Logprobs(3))
 	var refused *endpoint.Failure
 	if err := a.Err(); errors.As(err, &refused) && refused.Kind == endpoint.Refused && (refused.Status == 400 || refused.Status == 422 || refused.Status == 501) {
 		return gates.Skip("the server refuses logprobs: %s", refused.Said), nil
@@ -38,7 +38,7 @@ func logprobs(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 		return gates.Skip("asked for, and the answer holds none"), nil
 	}
 	var text strings.Builder
-	unlikely, absent := 0, 0
+	unlikely, absent, nought := 0, 0, 0
 	for i, e := range a.Logprobs {
 		text.WriteString(e.Token)
 		sum := 0.0
@@ -51,6 +51,9 @@ func logprobs(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 		}
 		if !listed {
 			absent++
+		}
+		if e.Logprob == 0 {
+			nought++
 		}
 		switch {
 		case e.Logprob > 1e-4:
@@ -68,6 +71,9 @@ func logprobs(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 	}
 	if absent*2 > len(a.Logprobs) {
 		return gates.Fail("%d of %d tokens at temperature 0 are not in their own list of likeliest tokens: the list is shifted", absent, len(a.Logprobs)), nil
+	}
+	if nought == len(a.Logprobs) && nought >= 8 { // an open question has choices
+		return gates.Warn("all %d logprobs are exactly 0: nobody filled them in", nought), nil
 	}
 	if unlikely > 0 {
 		return gates.Warn("%d of %d tokens at temperature 0 are not the likeliest of their list", unlikely, len(a.Logprobs)), nil

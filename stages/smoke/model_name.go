@@ -2,6 +2,7 @@ package smoke
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"infbench/gates"
@@ -25,15 +26,22 @@ a request proves nothing there.`,
 		if err := a.Err(); err != nil {
 			return gates.Finding{}, err
 		}
+		// A revision behind the name is the same model.
+		name, _, revised := strings.Cut(a.Model, "@")
+		if revised && name == ep.Model() {
+			return gates.Pass("the answer says %s", gates.Quote(a.Model, 60)), nil
+		}
 		if a.Model != "" && a.Model != ep.Model() && ep.Serves(a.Model) {
 			return gates.Warn("asked %s, and the answer is of %s", gates.Quote(ep.Model(), 60), gates.Quote(a.Model, 60)), nil
 		}
 		other := ep.Complete(ctx, endpoint.Chat("Hello").MaxTokens(1).ForModel("no-such-model-51aa"))
 		switch {
-		case a.Model != "" && a.Model != ep.Model() && other.Err() == nil && other.Model == a.Model:
+		case a.Model != "" && a.Model != ep.Model() && !ep.Serves(ep.Model()) && other.Err() == nil && other.Model == a.Model:
 			return gates.Pass("info: any name is served, and every answer says %s", gates.Quote(a.Model, 60)), nil
 		case a.Model != "" && a.Model != ep.Model():
 			return gates.Warn("asked %s, and the answer says %s", gates.Quote(ep.Model(), 60), gates.Quote(a.Model, 60)), nil
+		case other.Err() == nil && len(ep.Models()) > 1:
+			return gates.Warn("%d models are listed, and one that does not exist is served too", len(ep.Models())).With("it says that it is %s", gates.Quote(other.Model, 60)), nil
 		case other.Err() == nil:
 			return gates.Pass("info: a model that does not exist is served too, so the name proves nothing"), nil
 		}

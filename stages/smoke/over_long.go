@@ -19,7 +19,7 @@ length follows from two short prompts by the server's own count.`,
 	Since:  "0.2.0",
 	Cost:   1500 * time.Millisecond,
 	Modes:  []string{"CTX-01", "CTX-03", "CTX-04", "CTX-11"},
-	Faults: []string{"needle-loss"},
+	Faults: []string{"needle-loss", "over-long-cut", "over-long-garbage"},
 	Causes: []string{"a small default window and silent truncation", "an overflow policy of the front end", "the context was divided among slots"},
 	Next:   []string{"set the window on the server, and make it refuse what does not fit"},
 	Run:    overLong,
@@ -29,13 +29,19 @@ length follows from two short prompts by the server's own count.`,
 // to a server that might compute it.
 const longest = 262_144
 
+const noWindow = "the server does not say how long its context is: state it with --context"
+
 func overLong(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 	window := ep.ContextTokens(0)
 	switch {
 	case window <= 0:
-		return gates.Skip("the server does not say how long its context is"), nil
+		return gates.Skip("%s", noWindow), nil
 	case window > longest:
 		return gates.NotApply("a context of %d tokens: a prompt beyond it is not sent", window), nil
+	}
+	if promised := ep.PromisedContextTokens(); float64(window) < 0.95*float64(promised) {
+		return gates.Fail("the server has a context of %d tokens, and was meant to have %d", window, promised).
+			Because("a default window, or one that the memory did not allow", "the context was divided among slots").Then("set the window on the server"), nil
 	}
 	const sentence = "The river runs past the old mill and the bridge. "
 	count := func(n int) (int, bool, error) {
@@ -57,7 +63,7 @@ func overLong(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 	}
 	repeats := int(1.1*float64(window)/each) + 1
 	want := short + int(each*float64(repeats-2))
-	a := ep.Complete(ctx, endpoint.Chat(strings.Repeat(sentence, repeats)).MaxTokens(8))
+	a := ep.Complete(ctx, endpoint.Chat(strings.Repeat(sentence, repeats)).MaxTokens(48))
 	var f *endpoint.Failure
 	switch err := a.Err(); {
 	case errors.As(err, &f) && f.Kind == endpoint.Refused:
@@ -72,11 +78,14 @@ func overLong(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 		return gates.Finding{}, err
 	}
 	got, known := a.Usage.Prompt.N()
+	if text := a.Visible(); damage(text) != "" {
+		return gates.Fail("about %d tokens for a context of %d are accepted, and the answer is noise: %s", want, window, damage(text)).With("answered %s", a.Says()), nil
+	}
 	switch {
 	case !known:
 		return gates.Warn("about %d tokens for a context of %d are accepted, and the server does not say how many it read", want, window), nil
 	case float64(got) < 0.97*float64(want):
 		return gates.Fail("the prompt was cut in silence: about %d tokens were sent, %d were read, the context is %d", want, got, window).With("answered %s", a.Says()), nil
 	}
-	return gates.Warn("%d tokens were read where the server says that %d fit", got, window), nil
+	return gates.Warn("a prompt of %d tokens is accepted, and the context is %d", got, window).With("answered %s", a.Says()), nil
 }

@@ -25,12 +25,11 @@ moves the whole answer into the reasoning field, and clients see an empty reply 
 })
 
 func reasoning(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
-	c := ep.Canaries().Issue()
-	plant, question := secret(c)
-	a, err := ep.Ask(ctx, endpoint.Chat(plant+" "+question))
+	told, err := secretTold(ctx, ep)
 	if err != nil {
 		return gates.Finding{}, err
 	}
+	a := told.answer
 	content := strings.TrimSpace(a.Content)
 	switch {
 	case a.UsedUpThinking():

@@ -8,6 +8,9 @@
 package smoke
 
 import (
+	"context"
+	"fmt"
+
 	"infbench/gates"
 	"infbench/stages/endpoint"
 )
@@ -24,4 +27,49 @@ func Infos() []gates.Info { return checks.Infos() }
 // The words matter: the smallest real models answer them 12 times of 12.
 func secret(c gates.Canary) (plant, question string) {
 	return "The secret code is " + c.String() + ".", "What is the secret code?"
+}
+
+// An exchange is one question and its answer. Several checks judge the same one, each for
+// another thing: how it ended, what was counted, on which channel it came, whether it is
+// right.
+type exchange struct {
+	asked  endpoint.Request
+	canary gates.Canary
+	answer endpoint.Answer
+}
+
+// secretTold asks for a code from one sentence, streamed.
+func secretTold(ctx context.Context, ep endpoint.Endpoint) (exchange, error) {
+	return endpoint.Remember(ep, "the secret, streamed", func() (exchange, error) {
+		c := ep.Canaries().Issue()
+		plant, question := secret(c)
+		x := exchange{asked: endpoint.Chat(plant + " " + question).MaxTokens(256), canary: c}
+		var err error
+		x.answer, err = ep.Ask(ctx, x.asked)
+		return x, err
+	})
+}
+
+// secretToldPlain asks the same question as [secretTold] without streaming.
+func secretToldPlain(ctx context.Context, ep endpoint.Endpoint) (exchange, error) {
+	return endpoint.Remember(ep, "the secret, plain", func() (exchange, error) {
+		x, err := secretTold(ctx, ep)
+		if err != nil {
+			return x, err
+		}
+		x.answer, err = ep.AskPlain(ctx, x.asked)
+		return x, err
+	})
+}
+
+// counted is the last number of a counting that several checks look at, streamed.
+const counted = 16
+
+func counting(ctx context.Context, ep endpoint.Endpoint) (exchange, error) {
+	return endpoint.Remember(ep, "counting", func() (exchange, error) {
+		x := exchange{asked: endpoint.Chat(fmt.Sprintf("List the numbers from 1 to %d.", counted)).MaxTokens(96)}
+		var err error
+		x.answer, err = ep.Ask(ctx, x.asked)
+		return x, err
+	})
 }

@@ -17,21 +17,28 @@ var _ = checks.Add(gates.Check[endpoint.Endpoint]{
 Agents and templates rely on stop strings; where they are ignored an answer runs on into the next turn, and where the server holds nothing
 back a part of the string stands in the stream. The string is cut out of the model's own answer, so that it is sure to come.`,
 	Since:  "0.2.0",
-	Cost:   1400 * time.Millisecond,
+	Cost:   1500 * time.Millisecond,
 	Modes:  []string{"STP-05", "STP-06"},
-	Faults: []string{"stop-ignored", "stop-leaks"},
+	Faults: []string{"stop-ignored", "stop-leaks", "stop-refused"},
 	Causes: []string{"the field is dropped on the way", "the server looks for the string in single tokens", "a stream is sent before it is compared with the string"},
 	Next:   []string{"the same request without streaming"},
 	Run:    stopStrings,
 })
 
 func stopStrings(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
-	r := endpoint.Chat("Count from 1 to 30, separated by commas.").MaxTokens(24)
-	free, err := ep.Ask(ctx, r)
+	x, err := counting(ctx, ep)
 	if err != nil {
 		return gates.Finding{}, err
 	}
+	r, free := x.asked, x.answer
 	stop, before := stopIn(free)
+	if stop == "" { // some models write one digit after another
+		r = endpoint.Chat("Write one sentence about the sea.").MaxTokens(24)
+		if free, err = ep.Ask(ctx, r); err != nil {
+			return gates.Finding{}, err
+		}
+		stop, before = stopIn(free)
+	}
 	if stop == "" {
 		return gates.Skip("the answer holds no string that could be stopped at").With("answered %s", free.Says()), nil
 	}
@@ -65,12 +72,12 @@ func stopStrings(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, erro
 	return gates.Pass("stopped before %s, streamed and plain", gates.Quote(stop, 20)), nil
 }
 
-// stopIn returns a string of the answer's second half that occurs once, and what stands
+// stopIn returns a string from the middle of the answer that occurs once, and what stands
 // before it. It must not occur in the thinking, which some servers stop as well.
 func stopIn(a endpoint.Answer) (stop, before string) {
 	text := []rune(a.Content)
 	const length = 4
-	for i := len(text) / 2; i+length < len(text); i++ {
+	for i := len(text) / 3; i+length < len(text); i++ {
 		s := string(text[i : i+length])
 		if strings.TrimSpace(s) == s && strings.Count(a.Content, s) == 1 && !strings.Contains(a.Reasoning, s) {
 			return s, string(text[:i])

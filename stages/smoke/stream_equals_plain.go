@@ -2,6 +2,7 @@ package smoke
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"infbench/gates"
@@ -18,7 +19,7 @@ be empty, and a text that is a cut or scrambled form of the other has failed.`,
 	Since:  "0.1.0",
 	Cost:   2500 * time.Millisecond,
 	Modes:  []string{"STR-04", "STR-07", "STR-09", "RSN-08"},
-	Faults: []string{"lost-tail", "split-utf8", "reordered", "empty-stream"},
+	Faults: []string{"lost-tail", "split-utf8", "reordered", "empty-stream", "reasoning-split"},
 	Causes: []string{"the stream joiner or detokeniser loses pieces", "a parser (tools, reasoning) behaves differently when streamed", "a gateway rewrites streams"},
 	Next:   []string{"curl the same request with and without \"stream\": true"},
 	Run:    streamEqualsPlain,
@@ -26,26 +27,12 @@ be empty, and a text that is a cut or scrambled form of the other has failed.`,
 
 func streamEqualsPlain(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 	equal, drifted := 0, 0
-	for _, ask := range []func() (endpoint.Request, gates.Canary){
-		func() (endpoint.Request, gates.Canary) {
-			c := ep.Canaries().Issue()
-			plant, question := secret(c)
-			return endpoint.Chat(plant + " " + question), c
-		},
-		// Characters of two, three and four bytes: the ones that a joiner splits.
-		func() (endpoint.Request, gates.Canary) {
-			return endpoint.Chat("Repeat: naïve café 漢字 ✓ שלום 🙂 مرحبا é ü 語 done").MaxTokens(64), gates.Canary{}
-		},
-	} {
-		r, c := ask()
-		streamed, err := ep.Ask(ctx, r)
+	for _, ask := range []func(context.Context, endpoint.Endpoint) (streamed, plain exchange, err error){secretBothWays, charactersBothWays} {
+		told, toldPlain, err := ask(ctx, ep)
 		if err != nil {
 			return gates.Finding{}, err
 		}
-		plain, err := ep.AskPlain(ctx, r)
-		if err != nil {
-			return gates.Finding{}, err
-		}
+		streamed, plain, r, c := told.answer, toldPlain.answer, told.asked, told.canary
 		why := differ(streamed, plain, c)
 		if why == "" {
 			equal++
@@ -69,6 +56,24 @@ func streamEqualsPlain(ctx context.Context, ep endpoint.Endpoint) (gates.Finding
 	return gates.Pass("2 of 2 equal"), nil
 }
 
+func secretBothWays(ctx context.Context, ep endpoint.Endpoint) (streamed, plain exchange, err error) {
+	if streamed, err = secretTold(ctx, ep); err == nil {
+		plain, err = secretToldPlain(ctx, ep)
+	}
+	return streamed, plain, err
+}
+
+// charactersBothWays asks for characters of two, three and four bytes, the ones that a
+// joiner splits, from left to right and from right to left.
+func charactersBothWays(ctx context.Context, ep endpoint.Endpoint) (streamed, plain exchange, err error) {
+	r := endpoint.Chat("Repeat: naïve 漢字 ✓ שלום 🙂 مرحبا ü done").MaxTokens(64)
+	streamed.asked, plain.asked = r, r
+	if streamed.answer, err = ep.Ask(ctx, r); err == nil {
+		plain.answer, err = ep.AskPlain(ctx, r)
+	}
+	return streamed, plain, err
+}
+
 const drift = "drift"
 
 // differ says how two answers to one request differ, "" when they do not.
@@ -79,6 +84,8 @@ func differ(streamed, plain endpoint.Answer, c gates.Canary) string {
 		return ""
 	case (s == "") != (p == ""):
 		return "one is empty"
+	case s == p && thinkingStays(streamed) != thinkingStays(plain):
+		return "the thinking has its own field in one of them and stands in the content of the other"
 	case damage(s) != "" && damage(p) == "":
 		return "the streamed text is damaged: " + damage(s)
 	case sameLetters(s, p):
@@ -93,6 +100,11 @@ func differ(streamed, plain endpoint.Answer, c gates.Canary) string {
 		}
 	}
 	return drift
+}
+
+// thinkingStays reports whether thinking is in the content, in tags.
+func thinkingStays(a endpoint.Answer) bool {
+	return a.Reasoning == "" && strings.Contains(a.Content, "</think>")
 }
 
 // damage returns the first hard symptom of a text.

@@ -24,14 +24,18 @@ breaks up to the limit. The prompt asks for prose, so that only the server can b
 	Since:  "0.2.0",
 	Cost:   2200 * time.Millisecond,
 	Modes:  []string{"STC-01", "STC-02", "STC-05", "STC-07"},
-	Faults: []string{"schema-ignored", "json-blanks"},
+	Faults: []string{"schema-ignored", "json-blanks", "schema-ref-empty"},
 	Causes: []string{"response_format is not known to this server or its template mode", "the grammar lets white space through", "no grammar back end is installed"},
 	Next:   []string{"the server's option for guided decoding", "an option for compact JSON"},
 	Run:    structured,
 })
 
-var recordSchema = json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"},"colour":{"type":"string","enum":["red","green","blue"]},` +
-	`"count":{"type":"integer","minimum":1,"maximum":9}},"required":["code","colour","count"],"additionalProperties":false}`)
+var recordSchema = json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"},"colour":{"$ref":"#/$defs/colour"},` +
+	`"count":{"type":"integer","minimum":1,"maximum":9}},"required":["code","colour","count"],"additionalProperties":false,` +
+	`"$defs":{"colour":{"type":"string","enum":["red","green","blue"]}}}`)
+
+// flatSchema is recordSchema without its reference, which not every grammar can follow.
+var flatSchema = json.RawMessage(strings.Replace(string(recordSchema), `{"$ref":"#/$defs/colour"}`, `{"type":"string","enum":["red","green","blue"]}`, 1))
 
 func structured(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 	schema, err := compile(recordSchema)
@@ -52,6 +56,17 @@ func structured(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error
 		{"json_object", ep.AskPlain, endpoint.Chat(plant + " Answer with a JSON object that holds the code.").MaxTokens(96).JSONObject(), nil},
 	} {
 		a, err := side.ask(ctx, side.r)
+		if wrong := misfit(a, side.fits); side.fits != nil && wrong != "" && wrong != cutJSON {
+			// Is it the reference, or schemas as such?
+			flat, flatErr := side.ask(ctx, r.JSONSchema("record", flatSchema))
+			switch said := misfit(flat, side.fits); {
+			case flatErr == nil && said == "" && err == nil:
+				return gates.Fail("a schema with a reference ($ref) is not kept to; without it the same schema is").With("answered %s, finish_reason %s", a.Says(), gates.Quote(a.Finish, 20)), nil
+			case flatErr == nil && said == "":
+				notes = append(notes, "a reference ($ref) in the schema is refused: "+err.Error())
+				a, err = flat, nil
+			}
+		}
 		var f *endpoint.Failure
 		if errors.As(err, &f) && f.Kind == endpoint.Refused {
 			return gates.Skip("the server refuses %s: %s", side.name, f.Said), nil
@@ -72,7 +87,7 @@ func structured(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error
 			return saw.With("answered %s, finish_reason %s", a.Says(), gates.Quote(a.Finish, 20)), nil
 		}
 	}
-	if len(notes) == 2 {
+	if len(notes) == 2 && strings.Contains(notes[0], cutJSON) && strings.Contains(notes[1], cutJSON) {
 		return gates.Skip("the model finds no end in JSON: this is beyond it").With("%s", notes[0]), nil
 	}
 	f := gates.Pass("json_schema and json_object")

@@ -25,20 +25,17 @@ were seen to think.`,
 		if why := ep.Unable(endpoint.Reasons); why != "" {
 			return gates.NotApply("%s", why), nil
 		}
-		ask := func(r func(endpoint.Request) endpoint.Request) (endpoint.Answer, gates.Canary, error) {
-			c := ep.Canaries().Issue()
-			plant, question := secret(c)
-			a, err := ep.Ask(ctx, r(endpoint.Chat(plant+" "+question)))
-			return a, c, err
-		}
-		on, _, err := ask(func(r endpoint.Request) endpoint.Request { return r })
+		told, err := secretTold(ctx, ep)
 		if err != nil {
 			return gates.Finding{}, err
 		}
+		on := told.answer
 		if on.Reasoning == "" {
 			return gates.NotApply("the model was not seen to think"), nil
 		}
-		off, c, err := ask(func(r endpoint.Request) endpoint.Request { return r.Thinking(false) })
+		c := ep.Canaries().Issue()
+		plant, question := secret(c)
+		off, err := ep.Ask(ctx, endpoint.Chat(plant+" "+question).Thinking(false))
 		if err != nil {
 			return gates.Pass("info: the switch is refused: %s", gates.Printable(err.Error(), 120)), nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,8 +24,8 @@ that makes no well-formed call at all is skipped: that is ability, not the engin
 	Since:  "0.1.0",
 	Cost:   3500 * time.Millisecond,
 	Needs:  []gates.Capability{endpoint.Tools},
-	Modes:  []string{"TOOL-01", "TOOL-02", "TOOL-03", "TOOL-04", "TOOL-06", "TOOL-07", "TOOL-12", "TPL-05"},
-	Faults: []string{"tool-as-text", "tool-args-cut", "tool-finish-stop", "tools-dropped", "tool-no-id", "malformed-call"},
+	Modes:  []string{"TOOL-01", "TOOL-02", "TOOL-03", "TOOL-04", "TOOL-06", "TOOL-07", "TOOL-12", "TOOL-17", "TPL-05", "TPL-06"},
+	Faults: []string{"tool-as-text", "tool-args-cut", "tool-finish-stop", "tools-dropped", "tool-no-id", "malformed-call", "call-in-reasoning", "call-runs-on", "hidden-system"},
 	Causes: []string{"no tool parser, or another model family's", "the parser loses pieces when streamed", "the chat template knows no tools"},
 	Next:   []string{"the server's tool-call-parser option for this model family", "the same request without streaming"},
 	Run:    toolCall,
@@ -48,8 +49,13 @@ func toolCall(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 	if err != nil {
 		return gates.Finding{}, err
 	}
-	if f, dropped, err := toolsDropped(ctx, ep, streamed); err != nil || dropped {
-		return f, err
+	added, known, err := toolTokens(ctx, ep, streamed)
+	switch {
+	case err != nil:
+		return gates.Finding{}, err
+	case known && added < 12 && len(streamed.Calls) == 0: // the tool's JSON has 40 tokens and more in every tokenizer
+		p := streamed.Usage.Prompt.Or(0)
+		return gates.Warn("the tool never reaches the model: the prompt has %d tokens with it and %d without", p, p-added).With("answered %s", streamed.Says()), nil
 	}
 	plain, err := ep.AskPlain(ctx, toolRequest(c))
 	if err != nil {
@@ -89,6 +95,9 @@ func toolCall(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 			soft = append(soft, side.name+": "+m)
 		}
 	}
+	if known && added > mostToolTokens {
+		soft = append(soft, fmt.Sprintf("one small tool adds %d tokens to the prompt: something writes instructions of its own", added))
+	}
 	if len(soft) > 0 {
 		f := gates.Warn("the call is parsed, with a reservation")
 		for _, s := range soft {
@@ -110,23 +119,24 @@ func toolsRefused(ep endpoint.Endpoint, err error) (gates.Finding, bool) {
 	return gates.Finding{}, false
 }
 
-// toolsDropped compares the prompt's length with and without the tool: equal means
-// that the model never saw it. This needs no ability of the model.
-func toolsDropped(ctx context.Context, ep endpoint.Endpoint, with endpoint.Answer) (gates.Finding, bool, error) {
+// toolTokens returns how many prompt tokens the tool takes, by the server's own count.
+// None means that the model never saw it. This needs no ability of the model.
+func toolTokens(ctx context.Context, ep endpoint.Endpoint, with endpoint.Answer) (added int, known bool, err error) {
 	p, ok := with.Usage.Prompt.N()
-	if !ok || len(with.Calls) > 0 {
-		return gates.Finding{}, false, nil
+	if !ok {
+		return 0, false, nil
 	}
 	bare := ep.Complete(ctx, endpoint.Chat("Call "+toolName+" with key \"00000000\".").MaxTokens(1))
 	if err := bare.Err(); err != nil {
-		return gates.Finding{}, false, err
+		return 0, false, err
 	}
-	// The tool's JSON has 40 tokens and more in every tokenizer.
-	if b, ok := bare.Usage.Prompt.N(); ok && p-b < 12 {
-		return gates.Warn("the tool never reaches the model: the prompt has %d tokens with it and %d without", p, b).With("answered %s", with.Says()), true, nil
-	}
-	return gates.Finding{}, false, nil
+	b, ok := bare.Usage.Prompt.N()
+	return p - b, ok, nil
 }
+
+// mostToolTokens is more than the templates of the known models add around one small
+// tool, the longest instructions included.
+const mostToolTokens = 700
 
 // judgeCall judges one answer that holds a call.
 func judgeCall(a endpoint.Answer, c gates.Canary) (hard string, soft []string) {
@@ -164,7 +174,11 @@ func noCall(ctx context.Context, ep endpoint.Endpoint, a endpoint.Answer, c gate
 	if text := callAsText.FindString(a.Content + a.Reasoning); text != "" {
 		var call struct{ Name, Function string }
 		if json.NewDecoder(strings.NewReader(text)).Decode(&call) == nil && (call.Name == toolName || call.Function == toolName) {
-			return gates.Fail("the call stands as text in the content: the parser did not see it").With("%s", a.Says()), nil
+			where := "content"
+			if callAsText.FindString(a.Content) == "" {
+				where = "thinking"
+			}
+			return gates.Fail("the call stands as text in the %s: the parser did not see it", where).With("%s", a.Says()), nil
 		}
 	}
 	forced, err := ep.Ask(ctx, toolRequest(c).Choose("required"))
