@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"infbench/gates"
@@ -19,8 +20,8 @@ requests. Every request here is different and of another length, since a batch o
 request's own code. One answer with another request's code is proof of mixing, and a data leak.`,
 	Since:  "0.1.0",
 	Cost:   8 * time.Second,
-	Modes:  []string{"CON-01", "CON-02", "CON-03", "CON-04", "CON-05", "CON-10", "CON-11"},
-	Faults: []string{"crosstalk", "salad-above-1", "wrong-digit-above-1", "reject-above-1", "cut-above-1"},
+	Modes:  []string{"CON-01", "CON-02", "CON-03", "CON-04", "CON-05", "CON-10", "CON-11", "OUT-11"},
+	Faults: []string{"crosstalk", "salad-above-1", "wrong-digit-above-1", "reject-above-1", "cut-above-1", "first-token-wrong"},
 	Causes: []string{"a batched kernel or captured graph that is wrong on this device", "per-slot state or KV blocks mixed between requests", "admission: requests beyond capacity are dropped"},
 	Next:   []string{"the same server with the largest batch set to 1", "graphs off, then asynchronous scheduling off, then another attention backend"},
 	Run:    canaries,
@@ -53,7 +54,52 @@ func canaries(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 	if err != nil {
 		return gates.Finding{}, err
 	}
-	return judgeCompany(alone, company, lost, size), nil
+	if f := judgeCompany(alone, company, lost, size); f.Status() == gates.Failed {
+		return f, nil
+	} else if odd, err := otherFirstWords(ctx, ep, alone, company); err != nil || odd.Status() != 0 {
+		return odd, err
+	} else {
+		return f, nil
+	}
+}
+
+// otherFirstWords finds answers whose first word only company makes: what the prefill
+// samples is wrong, and all that follows is right. No finding means none.
+func otherFirstWords(ctx context.Context, ep endpoint.Endpoint, alone, company []trial) (gates.Finding, error) {
+	usual := map[string]bool{}
+	for _, t := range alone {
+		usual[firstWord(t.answer)] = true
+	}
+	var odd []trial
+	asked := 0
+	for _, t := range company {
+		if t.err != nil || usual[firstWord(t.answer)] || asked == 8 {
+			continue
+		}
+		asked++
+		again, err := ep.Ask(ctx, t.request)
+		if err != nil {
+			return gates.Finding{}, err
+		}
+		if firstWord(again) != firstWord(t.answer) {
+			odd = append(odd, t)
+		}
+	}
+	switch {
+	case len(odd) < 2: // one may be a near tie
+		return gates.Finding{}, nil
+	case len(odd) < lostLimit:
+		return gates.Warn("the first word of %d answers is another than alone", len(odd)).With("%s", odd[0].says()), nil
+	}
+	return gates.Fail("the first word of %d answers in company is another than alone, and the rest is right", len(odd)).With("%s", odd[0].says()).
+		Because("the first token is sampled in another way than those after it").Then("sampling on the host, where the engine has the option"), nil
+}
+
+func firstWord(a endpoint.Answer) string {
+	if words := strings.Fields(a.Visible()); len(words) > 0 {
+		return words[0]
+	}
+	return ""
 }
 
 // companyRound asks one question of each length, at most size at once. Only an

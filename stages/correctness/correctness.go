@@ -45,6 +45,8 @@ type trial struct {
 
 func (t trial) right() bool { return t.err == nil && t.echo == gates.Found }
 
+func (t trial) unanswered() bool { return t.err != nil }
+
 // judge fills in how the canary came back.
 func (t *trial) judge(ep endpoint.Endpoint, own ...gates.Canary) {
 	if t.err == nil {

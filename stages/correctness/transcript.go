@@ -94,7 +94,7 @@ func walk(ctx context.Context, ep endpoint.Endpoint, tr trail, n, sentences int,
 	var last time.Duration
 	for i := range n {
 		// A server whose context is nearly full refuses or cuts the answer, and is right to.
-		if context, ok := ep.Build().ContextTokens.N(); i > 2 && (!left.affords(last*2) || ok && out[i-1].prompt*3/2 > context) {
+		if context := ep.ContextTokens(0); i > 2 && (!left.affords(last*2) || context > 0 && out[i-1].prompt*3/2 > context) {
 			break
 		}
 		start := time.Now()
