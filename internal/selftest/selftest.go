@@ -201,7 +201,7 @@ func Checks() []string {
 // narrow are faults under a condition, so that one check alone can see them: stage 2 and
 // 3 look at many things twice, and a check that only ever repeats another's alarm would
 // prove nothing.
-var narrow = []string{"needle-loss:after=60", "nondeterministic:after=60", "stale-cache:stream=0", "wrong-digit-in-text:warm=1"}
+var narrow = []string{"needle-loss:after=60", "nondeterministic:after=60", "stale-cache:stream=0", "wrong-digit-in-text:warm=1", "stops-early:words=7", "abort-leaks:slots=14"}
 
 // Rows returns the rows that a self-test will have, without verdicts, or what is wrong
 // with the specs.
