@@ -21,7 +21,7 @@
           env.CGO_ENABLED = "0";
           # The hash of the Go modules. It is filled in by the first build with the real
           # nixpkgs, which names it; see docs/decisions/0005-nix.md.
-          vendorHash = "sha256-KcjPue6x26wLaBKumxef61coFJSgj5dhkzfm2Lv+kBc=";
+          vendorHash = "sha256-pQe+2S+dO4n5tWPgKw8Py+fZH5cM2tSj9f0cw2nOkKg=";
           doCheck = false; # make test runs them, with the engines they need
         };
       appFor = system: command: {
