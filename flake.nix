@@ -21,7 +21,7 @@
           env.CGO_ENABLED = "0";
           # The hash of the Go modules. It is filled in by the first build with the real
           # nixpkgs, which names it; see docs/decisions/0005-nix.md.
-          vendorHash = "sha256-pQe+2S+dO4n5tWPgKw8Py+fZH5cM2tSj9f0cw2nOkKg=";
+          vendorHash = "sha256-GSqqS0XHaMIp4APjrtep0v9ZT5vg4mASSqwj/ugQAas=";
           doCheck = false; # make test runs them, with the engines they need
         };
       appFor = system: command: {
