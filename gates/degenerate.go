@@ -382,10 +382,13 @@ func whitespaceTail(text string, cutShort bool) (Symptom, bool) {
 var markers = strings.Fields(`<|im_start|> <|im_end|> <|endoftext|> <|eot_id|> <|eom_id|> <|python_tag|> <|start_header_id|> <|end_header_id|>
 <|begin_of_text|> <|end_of_text|> <|start|> <|channel|> <|message|> <|constrain|> <|call|> <|return|> <|end|> <tool_call> </tool_call> <tool_response>
 </tool_response> <function= <parameter= [TOOL_CALLS] <|tool_calls_section_begin|> <|tool_call_begin|> <｜tool▁calls▁begin｜> <｜tool▁call▁begin｜>
-<｜Assistant｜> <｜User｜> <｜end▁of▁sentence｜> <think> </think> <start_of_turn> <end_of_turn> <unk> <pad> <s> </s> [INST] [/INST]`)
+<｜Assistant｜> <｜User｜> <｜end▁of▁sentence｜> <think> </think> <start_of_turn> <end_of_turn> <unk> <pad> <s> </s> [INST] [/INST]
+<eos> <bos> <|user|> <|assistant|> <|system|> <|im_system|> <|im_user|> <|im_assistant|> <|im_middle|> <|tool_calls_section_end|> <|tool_call_end|>
+<｜begin▁of▁sentence｜> <|START_OF_TURN_TOKEN|> <|END_OF_TURN_TOKEN|> <|eot|> <|header_start|> <|header_end|>`)
 
-// byteToken is a byte that a SentencePiece vocabulary writes out.
-var byteToken = regexp.MustCompile(`<0x[0-9A-F]{2}>`)
+// byteToken is a byte that a SentencePiece vocabulary writes out, or a token that a
+// vocabulary keeps in reserve.
+var byteToken = regexp.MustCompile(`<0x[0-9A-F]{2}>|<unused\d+>|<\|reserved_special_token_\d+\|>|<reserved_\d+>`)
 
 // byteLevel are the letters that byte-level and SentencePiece vocabularies write
 // for blanks. Each is also a character of ordinary text (Maltese, bar charts), so

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"infbench/gates"
+	"infbench/internal/batching"
 	"infbench/internal/faultproxy"
 	"infbench/internal/refengine"
 	"infbench/stages/correctness"
@@ -237,6 +238,9 @@ func Rows(o Options) ([]Row, error) {
 		if o.Target == nil && slices.ContainsFunc(info.Modes, func(m string) bool { return strings.HasPrefix(m, "RSN") }) {
 			row.Engine = "thinks"
 		}
+		if o.Target == nil && slices.Contains(info.Modes, "USG-07") {
+			row.Engine = slowPrefill
+		}
 		rows = append(rows, row)
 	}
 	// A real engine takes its time: without a fault it is run as far as with one.
@@ -253,6 +257,10 @@ func Rows(o Options) ([]Row, error) {
 	}
 	return rows, nil
 }
+
+// slowPrefill is an engine that takes its time over prompts, so that a cache shows in
+// times on a busy machine too.
+const slowPrefill = "computes prompts slowly"
 
 // Run runs the self-test. Rows that were not run before ctx ended are left out.
 func Run(ctx context.Context, o Options) (Table, error) {
@@ -351,7 +359,11 @@ func (o Options) serve(ctx context.Context, r *Row) (address string, stop func()
 		proxy, err = faultproxy.ForURL(o.Target, specs, seed)
 	} else {
 		var e *refengine.Engine
-		if e, err = refengine.New(refengine.Config{Version: "selftest", Thinks: r.Engine == "thinks"}); err == nil {
+		config := refengine.Config{Version: "selftest", Thinks: r.Engine == "thinks", Cost: batching.DefaultCost()}
+		if r.Engine == slowPrefill {
+			config.Cost.PerPrefillToken = 400_000
+		}
+		if e, err = refengine.New(config); err == nil {
 			end = func() { _ = e.Close() }
 			proxy, err = faultproxy.ForHandler(e, specs, seed)
 		}

@@ -2,7 +2,7 @@
 // behind the fault proxy, as a fixture describes them.
 //
 // Lines of a fixture's comment: "fault: SPEC" (may be repeated; see internal/faultproxy),
-// "engine: WORDS" out of thinks, no-prefix-cache, nameless (hides every sign of the
+// "engine: WORDS" out of thinks, no-prefix-cache, slow-prefill, nameless (hides every sign of the
 // engine), no-cached-count, device=NAME, restarts-above=N (shows another process once
 // more than N requests were in flight); "in-flight: N"; "requests: N" to send before
 // the check looks.
@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"infbench/gates/gatetest"
+	"infbench/internal/batching"
 	"infbench/internal/faultproxy"
 	"infbench/internal/refengine"
 	"infbench/stages/endpoint"
@@ -72,6 +73,9 @@ func Serve(t *testing.T, fixture *txtar.Archive) string {
 			config.Thinks = true
 		case "no-prefix-cache":
 			config.NoPrefixCache = true
+		case "slow-prefill": // so that a cache shows in times on a busy machine too
+			config.Cost = batching.DefaultCost()
+			config.Cost.PerPrefillToken = 400_000
 		}
 	}
 	e, err := refengine.New(config)
