@@ -130,11 +130,22 @@ func recordTwoRuns(t *testing.T, dir, target string) {
 	broken := endpointtest.Serve(t, &txtar.Archive{Comment: []byte("fault: one-token\n")})
 	quick := []string{"run", "--checkpoint", "model", "--arrival", "sessions:n=1", "--per-level", "300ms", "--prompt-tokens", "64", "--output-tokens", "16"}
 	for i, more := range [][]string{{"--target", target, "--out", "bench/runs/a.jsonl"}, {"--target", broken, "--image", "sha256:0123456789abcdef", "--out", "bench/runs/b.jsonl"}} {
-		c := exec.Command("infbench", slices.Concat(quick, more)...)
-		c.Dir = dir
-		c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
-		if out, err := c.CombinedOutput(); (err == nil) != (i == 0) {
-			t.Fatalf("run %d: %v\n%s", i, err, out)
+		for try := 0; ; try++ {
+			c := exec.Command("infbench", slices.Concat(quick, more)...)
+			c.Dir = dir
+			c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
+			out, err := c.CombinedOutput()
+			if (err == nil) == (i == 0) {
+				break
+			}
+			// A machine that held the harness up voids the row, rightly; the page shows one
+			// that did not.
+			if !strings.Contains(string(out), "late_dispatch") || try == 9 {
+				t.Fatalf("run %d: %v\n%s", i, err, out)
+			}
+			if err := os.RemoveAll(filepath.Join(dir, "bench", "runs", "a.jsonl")); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
