@@ -37,6 +37,7 @@ var noteSchema = json.RawMessage(`{"type":"object","properties":{"key":{"type":"
 
 // turn is one turn of the transcript and what came of it.
 type turn struct {
+	added int // words that this turn adds to the conversation
 	trial
 	prompt int // tokens, 0 when not counted
 	bad    string
@@ -92,13 +93,14 @@ func walk(ctx context.Context, ep endpoint.Endpoint, tr trail, n, sentences int,
 	r := tr.open(key)
 	var out []turn
 	var last time.Duration
+	added := 0
 	for i := range n {
 		// A server whose context is nearly full refuses or cuts the answer, and is right to.
 		if context := ep.ContextTokens(0); i > 2 && (!left.affords(last*2) || context > 0 && out[i-1].prompt*3/2 > context) {
 			break
 		}
 		start := time.Now()
-		t := turn{trial: trial{want: key}}
+		t := turn{trial: trial{want: key}, added: added}
 		send := ep.Ask
 		if i%2 == 1 {
 			send = ep.AskPlain
@@ -117,7 +119,9 @@ func walk(ctx context.Context, ep endpoint.Endpoint, tr trail, n, sentences int,
 		out = append(out, t)
 		key = ep.Canaries().Issue()
 		own = append(own, key)
-		r = tr.extend(r, t.answer, prose.Sentences(sentences), key)
+		news := prose.Sentences(sentences)
+		added = len(strings.Fields(news))
+		r = tr.extend(r, t.answer, news, key)
 	}
 	return out, nil
 }
@@ -140,7 +144,7 @@ func judgeTurns(ctx context.Context, ep endpoint.Endpoint, tr trail, turns []tur
 			return gates.Fail("turn %d holds the code %s of another conversation", i+1, t.seen).With("%s", t.says()), nil
 		case hardSymptom(t.answer, "") != "":
 			return gates.Fail("turn %d of %d, at %d tokens, is degenerate: %s", i+1, len(turns), t.prompt, hardSymptom(t.answer, "")).With("%s", t.says()), nil
-		case i > 0 && t.prompt > 0 && turns[i-1].prompt > 0 && t.prompt <= turns[i-1].prompt:
+		case i > 0 && t.prompt > 0 && turns[i-1].prompt > 0 && t.prompt-turns[i-1].prompt < t.added/2: // a word is a token and more
 			return gates.Fail("the prompt stops growing at turn %d: %d tokens after %d", i+1, t.prompt, turns[i-1].prompt).
 				With("each turn resends the whole conversation and adds to it").Because("the head of the conversation is cut, or its history dropped"), nil
 		}
