@@ -386,9 +386,9 @@ var markers = strings.Fields(`<|im_start|> <|im_end|> <|endoftext|> <|eot_id|> <
 <eos> <bos> <|user|> <|assistant|> <|system|> <|im_system|> <|im_user|> <|im_assistant|> <|im_middle|> <|tool_calls_section_end|> <|tool_call_end|>
 <｜begin▁of▁sentence｜> <|START_OF_TURN_TOKEN|> <|END_OF_TURN_TOKEN|> <|eot|> <|header_start|> <|header_end|>`)
 
-// byteToken is a byte that a SentencePiece vocabulary writes out, or a token that a
+// numberedToken is a byte that a SentencePiece vocabulary writes out, or a token that a
 // vocabulary keeps in reserve.
-var byteToken = regexp.MustCompile(`<0x[0-9A-F]{2}>|<unused\d+>|<\|reserved_special_token_\d+\|>|<reserved_\d+>`)
+var numberedToken = regexp.MustCompile(`<0x[0-9A-F]{2}>|<unused\d+>|<\|reserved_special_token_\d+\|>|<reserved_\d+>`)
 
 // byteLevel are the letters that byte-level and SentencePiece vocabularies write
 // for blanks. Each is also a character of ordinary text (Maltese, bar charts), so
@@ -400,7 +400,7 @@ var byteLevel = []rune{'Ġ', 'Ċ', '▁'}
 // fenced or quoted code span it may be an example, so there it only warns.
 func leakedMarker(text, prompt string) (Symptom, bool) {
 	var quoted Symptom
-	for _, m := range append(byteToken.FindAllString(text, 256), markers...) {
+	for _, m := range append(numberedToken.FindAllString(text, 256), markers...) {
 		if !strings.Contains(text, m) || strings.Contains(prompt, m) {
 			continue
 		}

@@ -2,12 +2,12 @@ package gates
 
 import "unicode"
 
-// foreignWords returns the words of a text that are written in a script which the prompt has no
-// letter of, in their order. Single letters are formulas, and Greek is too; Han, Kana and
+// foreignWords returns the words of a text that are written in a script which the prompt
+// has no letter of, in their order. Single letters are formulas, and Greek is too; Han, Kana and
 // Hangul stand for each other, since one language mixes them. A word is a run of letters
 // and marks of at least two letters; of a script without blanks a run is one word.
 func foreignWords(text, prompt string) []string {
-	var known [64]bool
+	known := make([]bool, len(scripts)+2) // by [scriptOf]
 	for _, r := range prompt {
 		known[scriptOf(r)] = true
 	}

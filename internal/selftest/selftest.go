@@ -22,7 +22,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"infbench/gates"
-	"infbench/internal/batching"
 	"infbench/internal/faultproxy"
 	"infbench/internal/refengine"
 	"infbench/stages/correctness"
@@ -359,9 +358,9 @@ func (o Options) serve(ctx context.Context, r *Row) (address string, stop func()
 		proxy, err = faultproxy.ForURL(o.Target, specs, seed)
 	} else {
 		var e *refengine.Engine
-		config := refengine.Config{Version: "selftest", Thinks: r.Engine == "thinks", Cost: batching.DefaultCost()}
+		config := refengine.Config{Version: "selftest", Thinks: r.Engine == "thinks"}
 		if r.Engine == slowPrefill {
-			config.Cost.PerPrefillToken = 400_000
+			config.Cost = refengine.SlowPrefill()
 		}
 		if e, err = refengine.New(config); err == nil {
 			end = func() { _ = e.Close() }

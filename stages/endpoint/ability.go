@@ -176,11 +176,8 @@ func tryTools(ctx context.Context, e Endpoint) (State, string) {
 			return Verified, fmt.Sprintf("a call with tool_choice %s", choice)
 		}
 	}
-	if with, ok := a.Usage.Prompt.N(); ok {
-		bare := e.Complete(ctx, Chat(r.messages[0].Content).MaxTokens(1)) // the tool's JSON has 40 tokens and more
-		if without, ok := bare.Usage.Prompt.N(); ok && with-without < 12 {
-			return Unavailable, fmt.Sprintf("taken, and the prompt has %d tokens with the tool and %d without", with, without)
-		}
+	if n, known, err := e.AddedTokens(ctx, a, Chat(r.messages[0].Content)); err == nil && known && n < ToolTokens {
+		return Unavailable, fmt.Sprintf("taken, and it adds %d tokens to the prompt", n)
 	}
 	return Implemented, "taken, and the model makes no call"
 }
@@ -329,14 +326,32 @@ func tryImages(ctx context.Context, e Endpoint) (State, string) {
 	if strings.Contains(strings.ToLower(a.Visible()), "red") {
 		return Verified, "red was seen"
 	}
-	if with, ok := a.Usage.Prompt.N(); ok {
-		bare := e.Complete(ctx, Chat(question).MaxTokens(1))
-		if without, ok := bare.Usage.Prompt.N(); ok && with-without < PictureTokens {
-			return Unavailable, fmt.Sprintf("taken, and the prompt has %d tokens with the picture and %d without", with, without)
-		}
+	if n, known, err := e.AddedTokens(ctx, a, Chat(question)); err == nil && known && n < PictureTokens {
+		return Unavailable, fmt.Sprintf("taken, and it adds %d tokens to the prompt", n)
 	}
 	return Implemented, "taken, and the answer is " + a.Says()
 }
 
-// PictureTokens is less than any model makes of a picture.
-const PictureTokens = 4
+// What reaches a model adds at least so many tokens to its prompt.
+const (
+	// ToolTokens are less than a small tool's JSON takes: 40 and more in every tokenizer.
+	ToolTokens = 12
+	// PictureTokens are less than any model makes of a picture.
+	PictureTokens = 4
+)
+
+// AddedTokens returns how many prompt tokens an answer's request has beyond a bare one, by
+// the server's own count: none means that what was added never reached the model. It needs
+// no ability of the model. known is false where the server does not count.
+func (e Endpoint) AddedTokens(ctx context.Context, with Answer, bare Request) (added int, known bool, err error) {
+	p, ok := with.Usage.Prompt.N()
+	if !ok {
+		return 0, false, nil
+	}
+	without := e.Complete(ctx, bare.MaxTokens(1))
+	if err := without.Err(); err != nil {
+		return 0, false, err
+	}
+	b, ok := without.Usage.Prompt.N()
+	return p - b, ok, nil
+}

@@ -37,6 +37,7 @@ func picture(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 	blueWithWord := drawn.Picture(color.RGBA{B: 220, A: 255}, word)
 	counted := map[string]int{}
 	seen := map[string]string{}
+	var first endpoint.Answer
 	for _, p := range []struct {
 		name    string
 		picture []byte
@@ -50,21 +51,23 @@ func picture(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 		if err != nil {
 			return gates.Finding{}, err
 		}
+		if p.name == "red" {
+			first = a
+		}
 		counted[p.name] = a.Usage.Prompt.Or(0)
 		seen[p.name] = strings.ToLower(a.Visible())
 	}
-	words := ep.Complete(ctx, endpoint.Chat(question).MaxTokens(1))
-	if err := words.Err(); err != nil {
+	added, known, err := ep.AddedTokens(ctx, first, endpoint.Chat(question))
+	if err != nil {
 		return gates.Finding{}, err
 	}
-	bare := words.Usage.Prompt.Or(0)
 	saw := func(f gates.Finding) gates.Finding {
 		return f.With("red: %s", gates.Quote(seen["red"], 80)).With("blue: %s", gates.Quote(seen["blue"], 80)).
-			With("%d and %d prompt tokens with a picture, %d without", counted["red"], counted["blue"], bare)
+			With("%d and %d prompt tokens with a picture, %d without", counted["red"], counted["blue"], counted["red"]-added)
 	}
 	red, blue := strings.Contains(seen["red"], "red"), strings.Contains(seen["blue"], "blue")
 	switch {
-	case bare > 0 && counted["red"] > 0 && counted["red"]-bare < endpoint.PictureTokens:
+	case known && added < endpoint.PictureTokens:
 		if !ep.Sees(ctx) {
 			return saw(gates.Warn("pictures are taken, and never reach the model")).
 				Because("the server ignores parts of a message that it does not know", "the chat template has no place for pictures"), nil

@@ -2,6 +2,7 @@ package smoke
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -34,11 +35,12 @@ cut out of the model's own thinking. Asked only of models that were seen to thin
 			return gates.NotApply("the thinking holds no word of its own"), nil
 		}
 		a, err := ep.Ask(ctx, x.asked.Stop(stop))
+		var f *endpoint.Failure
 		switch {
-		case err != nil && !strings.Contains(err.Error(), "stop"):
-			return gates.Finding{}, err
+		case errors.As(err, &f) && f.Kind == endpoint.Refused:
+			return gates.NotApply("the server refuses stop strings: %s", f.Said), nil
 		case err != nil:
-			return gates.Pass("info: the server refuses stop strings: %s", gates.Printable(err.Error(), 120)), nil
+			return gates.Finding{}, err
 		case strings.TrimSpace(a.Content) == "" && a.Finish == "stop" && !strings.Contains(a.Reasoning, stop) && len(a.Reasoning) < len(x.answer.Reasoning):
 			return gates.Warn("the stop string %s ends the thinking, and no answer comes", gates.Quote(stop, 30)).
 				With("with it: %s", gates.Quote(a.Reasoning, 160)).With("without: %s", gates.Quote(x.answer.Reasoning, 160)), nil

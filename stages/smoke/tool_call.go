@@ -49,11 +49,11 @@ func toolCall(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 	if err != nil {
 		return gates.Finding{}, err
 	}
-	added, known, err := toolTokens(ctx, ep, streamed)
+	added, known, err := ep.AddedTokens(ctx, streamed, endpoint.Chat("Call "+toolName+" with key \"00000000\"."))
 	switch {
 	case err != nil:
 		return gates.Finding{}, err
-	case known && added < 12 && len(streamed.Calls) == 0: // the tool's JSON has 40 tokens and more in every tokenizer
+	case known && added < endpoint.ToolTokens && len(streamed.Calls) == 0:
 		p := streamed.Usage.Prompt.Or(0)
 		return gates.Warn("the tool never reaches the model: the prompt has %d tokens with it and %d without", p, p-added).With("answered %s", streamed.Says()), nil
 	}
@@ -117,21 +117,6 @@ func toolsRefused(ep endpoint.Endpoint, err error) (gates.Finding, bool) {
 		return gates.Skip("%s", why), true
 	}
 	return gates.Finding{}, false
-}
-
-// toolTokens returns how many prompt tokens the tool takes, by the server's own count.
-// None means that the model never saw it. This needs no ability of the model.
-func toolTokens(ctx context.Context, ep endpoint.Endpoint, with endpoint.Answer) (added int, known bool, err error) {
-	p, ok := with.Usage.Prompt.N()
-	if !ok {
-		return 0, false, nil
-	}
-	bare := ep.Complete(ctx, endpoint.Chat("Call "+toolName+" with key \"00000000\".").MaxTokens(1))
-	if err := bare.Err(); err != nil {
-		return 0, false, err
-	}
-	b, ok := bare.Usage.Prompt.N()
-	return p - b, ok, nil
 }
 
 // mostToolTokens is more than the templates of the known models add around one small

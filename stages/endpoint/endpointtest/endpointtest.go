@@ -22,7 +22,6 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"infbench/gates/gatetest"
-	"infbench/internal/batching"
 	"infbench/internal/faultproxy"
 	"infbench/internal/refengine"
 	"infbench/stages/endpoint"
@@ -73,9 +72,8 @@ func Serve(t *testing.T, fixture *txtar.Archive) string {
 			config.Thinks = true
 		case "no-prefix-cache":
 			config.NoPrefixCache = true
-		case "slow-prefill": // so that a cache shows in times on a busy machine too
-			config.Cost = batching.DefaultCost()
-			config.Cost.PerPrefillToken = 400_000
+		case "slow-prefill":
+			config.Cost = refengine.SlowPrefill()
 		}
 	}
 	e, err := refengine.New(config)
