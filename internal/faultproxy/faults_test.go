@@ -161,6 +161,10 @@ var cases = map[string]faultCase{
 		return all(same(got, good), want(got.header.Get("Content-Type") == "application/json" && gjson.Valid(got.raw), "no JSON"))
 	}},
 	"buffered": {shape: "stream", show: func(got, good answer) string { return want(got.raw == good.raw, "bytes differ") }},
+	"lost-head": {shape: "stream", show: func(got, good answer) string {
+		_, rest, _ := strings.Cut(good.text, " ")
+		return all(healthy(got), want(got.text == " "+rest, got.text))
+	}},
 	"lost-tail": {shape: "stream", show: func(got, good answer) string {
 		r := []rune(good.text)
 		return all(healthy(got), want(got.text == string(r[:len(r)-12]), got.text))
@@ -218,6 +222,9 @@ var cases = map[string]faultCase{
 		had := got.usage.Exists()
 		got.usage = good.usage
 		return all(want(!had, "usage"), same(got, good))
+	}},
+	"usage-half": {show: func(got, good answer) string {
+		return all(same(got, good), want(got.usage.Get("completion_tokens").Int() == good.usage.Get("completion_tokens").Int()/2, "usage"))
 	}},
 	"usage-double": {show: func(got, good answer) string {
 		return all(same(got, good), want(got.usage.Get("completion_tokens").Int() == 2*good.usage.Get("completion_tokens").Int(), "usage"))
@@ -387,7 +394,8 @@ var cases = map[string]faultCase{
 	"hidden-system": {prompt: "system?", more: withTool, spares: []request{{prompt: "fields"}}, show: text(func(s string) bool {
 		return strings.HasPrefix(s, "Be brief.\n\nYou are connected") && len(strings.Fields(s)) > 4*190 && len(strings.Fields(s)) < 4*260
 	})},
-	"role-text": {spares: []request{{prompt: "tool", more: withTool}}, show: text(func(s string) bool { return s == "assistant\n"+sentence })},
+	"system-replaced": {prompt: "system?", show: text(func(s string) bool { return s == "There is " })},
+	"role-text":       {spares: []request{{prompt: "tool", more: withTool}}, show: text(func(s string) bool { return s == "assistant\n"+sentence })},
 
 	// long prompts and large limits
 	"window-empty": {

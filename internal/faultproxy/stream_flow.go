@@ -1,6 +1,9 @@
 package faultproxy
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Streams whose events are right and come in the wrong way.
 
@@ -34,6 +37,28 @@ var _ = register(fault{
 				out := string(held[:n])
 				held = held[n:]
 				return out
+			}}
+		}))
+	}}),
+})
+
+var _ = register(fault{
+	Info: Info{
+		ID: "lost-head", Stage: 2, Modes: []string{"STR-07"},
+		Doc: "a streamed answer lacks its first word",
+	},
+	build: always(acts{answer: func(*exchange) filter {
+		return streamed(rewriteText(onlyVisible, func() rewriter {
+			lost := false
+			return rewriter{feed: func(s string) string {
+				if lost {
+					return s
+				}
+				_, rest, found := strings.Cut(s, " ")
+				if lost = found; !found {
+					return ""
+				}
+				return " " + rest
 			}}
 		}))
 	}}),

@@ -47,6 +47,26 @@ var _ = register(fault{
 
 var _ = register(fault{
 	Info: Info{
+		ID: "system-replaced", Stage: 2, Modes: []string{"TPL-04"},
+		Doc: "instructions of the server stand in the place of the system message, as long as it was",
+	},
+	build: always(acts{request: func(x *exchange) {
+		list := x.messages()
+		changed := false
+		for _, m := range list {
+			if r := []rune(m.text()); m.instructs() && blot(r, 0, len(r)) {
+				m.setText(string(r))
+				changed = true
+			}
+		}
+		if changed {
+			x.set("messages", list)
+		}
+	}}),
+})
+
+var _ = register(fault{
+	Info: Info{
 		ID: "role-text", Stage: 2, Modes: []string{"TPL-03"},
 		Doc: "the visible answer begins with the word assistant and a line break",
 	},

@@ -36,6 +36,16 @@ var _ = register(fault{
 
 var _ = register(fault{
 	Info: Info{
+		ID: "usage-half", Stage: 2, Modes: []string{"USG-02"},
+		Doc: "half of the completion_tokens are counted, and in the total",
+	},
+	build: always(changeUsage(func(prompt, completion, total int) (int, int, int) {
+		return prompt, completion / 2, total - completion + completion/2
+	})),
+})
+
+var _ = register(fault{
+	Info: Info{
 		ID: "usage-zero-prompt", Stage: 2, Modes: []string{"USG-03"},
 		Doc: "prompt_tokens are 0, and missing in the total",
 	},

@@ -16,7 +16,7 @@ A limit that is ignored makes answers and costs unbounded; a cut answer that say
 	Since:  "0.1.0",
 	Cost:   time.Second,
 	Modes:  []string{"STP-03", "STP-04", "USG-02"},
-	Faults: []string{"max-tokens-ignored", "cap-says-stop", "usage-double"},
+	Faults: []string{"max-tokens-ignored", "cap-says-stop", "usage-double", "usage-half"},
 	Causes: []string{"the server knows the limit under another name", "a gateway drops or rewrites the field", "tokens are counted per event"},
 	Next:   []string{"the same request with max_completion_tokens"},
 	Run:    lengthLimit,
@@ -48,6 +48,8 @@ func lengthLimit(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, erro
 		return saw(gates.Fail("%d completion tokens are counted where at most %d can have been made", n, limit)), nil
 	case !counted && events > limit+2:
 		return saw(gates.Fail("max_tokens %d is ignored", limit)), nil
+	case counted && events > n+2: // a parser may cut one token in two
+		return saw(gates.Fail("%d events with text are counted as %d tokens, and none has less than one", events, n)), nil
 	case a.Finish == "length":
 		return gates.Pass("cut at %d tokens, finish_reason length", limit), nil
 	case counted && n >= limit:

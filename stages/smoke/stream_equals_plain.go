@@ -19,7 +19,7 @@ be empty, and a text that is a cut or scrambled form of the other has failed.`,
 	Since:  "0.1.0",
 	Cost:   2500 * time.Millisecond,
 	Modes:  []string{"STR-04", "STR-07", "STR-09", "RSN-08"},
-	Faults: []string{"lost-tail", "split-utf8", "reordered", "empty-stream", "reasoning-split"},
+	Faults: []string{"lost-tail", "lost-head", "split-utf8", "reordered", "empty-stream", "reasoning-split"},
 	Causes: []string{"the stream joiner or detokeniser loses pieces", "a parser (tools, reasoning) behaves differently when streamed", "a gateway rewrites streams"},
 	Next:   []string{"curl the same request with and without \"stream\": true"},
 	Run:    streamEqualsPlain,
@@ -92,6 +92,8 @@ func differ(streamed, plain endpoint.Answer, c gates.Canary) string {
 		return "the same characters come in another order"
 	case len(s)+2 < len(p) && p[:len(s)] == s && streamed.Finish == plain.Finish: // a full stop may fall at a near tie
 		return "the streamed text lacks the end"
+	case s != "" && len(s) < len(p) && strings.HasSuffix(p, s) && streamed.Finish == plain.Finish:
+		return "the streamed text lacks the beginning"
 	case c != gates.Canary{}:
 		a, _ := gates.NewCanaries(0).Judge(s, c)
 		b, _ := gates.NewCanaries(0).Judge(p, c)
