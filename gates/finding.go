@@ -66,6 +66,8 @@ type Finding struct {
 	evidence []string
 	causes   []string
 	next     []string
+	when     Condition
+	grid     Grid
 }
 
 // Pass returns a finding that the claim held; say by how much.
@@ -103,6 +105,15 @@ func (f Finding) With(format string, a ...any) Finding {
 	return f
 }
 
+// Under returns the finding with the condition that it takes for the server to be wrong.
+func (f Finding) Under(c Condition) Finding { f.when = c; return f }
+
+// Condition returns what it takes for the server to be wrong, 0 where it was not told apart.
+func (f Finding) Condition() Condition { return f.when }
+
+// Drawn returns the finding with a picture of its answers.
+func (f Finding) Drawn(g Grid) Finding { f.grid = g; return f }
+
 // Because returns the finding with likely causes in place of the check's own.
 func (f Finding) Because(causes ...string) Finding {
 	f.causes = nil
@@ -138,17 +149,20 @@ type findingWire struct {
 	Evidence []string `json:"evidence,omitempty"`
 	Causes   []string `json:"causes,omitempty"`
 	Next     []string `json:"next,omitempty"`
+	// Condition is "" where it was not told apart.
+	Condition Condition `json:"condition,omitzero"`
+	Grid      *gridWire `json:"grid,omitempty"`
 }
 
 func (f Finding) wire() findingWire {
-	return findingWire{f.status, f.summary, f.evidence, f.causes, f.next}
+	return findingWire{f.status, f.summary, f.evidence, f.causes, f.next, f.when, f.grid.wire()}
 }
 
 // finding makes the Finding of a written form again; a record is untrusted, so
 // every text is made printable and bounded once more; our own come back as they
 // were written.
 func (w findingWire) finding() Finding {
-	f := Finding{status: w.Status, summary: reprint(w.Summary, maxSummaryRunes)}
+	f := Finding{status: w.Status, summary: reprint(w.Summary, maxSummaryRunes), when: w.Condition, grid: w.Grid.grid()}
 	for _, e := range w.Evidence {
 		f.evidence = appendBounded(f.evidence, reprint(e, maxEvidenceRunes), maxEvidence)
 	}

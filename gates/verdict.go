@@ -42,6 +42,12 @@ func (v Verdict) Causes() []string { return clone(v.finding.causes) }
 // Next returns a copy of the commands to run next.
 func (v Verdict) Next() []string { return clone(v.finding.next) }
 
+// Condition returns what it takes for the server to be wrong, 0 where it was not told apart.
+func (v Verdict) Condition() Condition { return v.finding.when }
+
+// Grid returns the picture of the answers, the zero Grid where there is none.
+func (v Verdict) Grid() Grid { return v.finding.grid }
+
 // Took returns how long the check ran.
 func (v Verdict) Took() time.Duration { return v.took }
 

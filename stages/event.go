@@ -35,6 +35,16 @@ type StageFinished struct{ Result Result }
 // StageNotRun says that a planned stage did not start.
 type StageNotRun struct{ NotRun gates.NotRun }
 
+// WorkStated says, before a stage begins to ask, what it is going to ask and how long that
+// is expected to take of the time that it may.
+type WorkStated struct {
+	Stage                                gates.Stage
+	Requests, PromptTokens, OutputTokens int
+	Expected, Budget                     time.Duration
+	// Text is all of it in words.
+	Text string
+}
+
 // LevelStarted says that a load point of a measurement began. It holds no figure:
 // there is none before the gates have passed and the level has ended.
 type LevelStarted struct {
@@ -52,6 +62,7 @@ type LevelFinished struct {
 type Interrupted struct{}
 
 func (StageStarted) event()  {}
+func (WorkStated) event()    {}
 func (CheckStarted) event()  {}
 func (CheckFinished) event() {}
 func (StageFinished) event() {}

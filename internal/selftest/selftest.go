@@ -44,6 +44,8 @@ type Options struct {
 	Healthy int
 	// Limits bound each request.
 	Limits endpoint.Limits
+	// Budget is the time for stage 3 in each row; 0 means [correctness.QuickBudget].
+	Budget time.Duration
 	// AtOnce is how many rows run at the same time on the embedded engine.
 	AtOnce int
 	// Seed is of the faults and the canaries.
@@ -329,20 +331,26 @@ func (o Options) run(ctx context.Context, r *Row) error {
 	for _, c := range hardware.Checks() {
 		r.Verdicts = append(r.Verdicts, gates.Run(ctx, c, hardware.Subject{Endpoint: ep}))
 	}
-	lists := [][]gates.Check[endpoint.Endpoint]{smoke.Checks()}
-	if last >= 3 {
-		lists = append(lists, correctness.Checks())
-	}
-	for _, list := range lists {
-		for _, c := range list {
-			if ctx.Err() != nil {
-				return nil
-			}
-			r.Verdicts = append(r.Verdicts, gates.Run(ctx, c, ep))
+	verdicts(ctx, r, smoke.Checks(), ep)
+	if last >= 3 && ctx.Err() == nil {
+		s, err := correctness.Open(ctx, ep, correctness.Options{Budget: cmp.Or(o.Budget, correctness.QuickBudget)})
+		if err != nil {
+			r.Unopened = gates.Printable(err.Error(), 160)
+		} else {
+			verdicts(ctx, r, correctness.Checks(), s)
 		}
 	}
 	r.Took = time.Since(start)
 	return nil
+}
+
+func verdicts[S any](ctx context.Context, r *Row, checks []gates.Check[S], subject S) {
+	for _, c := range checks {
+		if ctx.Err() != nil {
+			return
+		}
+		r.Verdicts = append(r.Verdicts, gates.Run(ctx, c, subject))
+	}
 }
 
 // serve puts the row's fault before its engine on the loopback.

@@ -9,7 +9,7 @@ import (
 	"infbench/stages/endpoint"
 )
 
-var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+var _ = add(gates.Check[Subject]{
 	ID: "correctness/aborts",
 	Doc: `clients that leave in the middle take nothing with them
 
@@ -23,12 +23,12 @@ must be let in at once as before.`,
 	Causes: []string{"the abort path of a KV connector or plugin", "slots or blocks of dropped requests are kept"},
 	Next:   []string{"the server's log around the dropped requests", "the same server without its KV connector"},
 	Run:    aborts,
-})
+}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
 
 // drops is how many streams are dropped at each of three moments.
 const drops = 4
 
-func aborts(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+func aborts(ctx context.Context, ep Subject) (gates.Finding, error) {
 	size := max(2, min(4, ep.InFlight()))
 	before, err := letIn(ctx, ep, size)
 	if err != nil {
@@ -82,7 +82,7 @@ func aborts(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 	return gates.Pass("%d streams were dropped; one beside them and one after them are right, %d at once as before", 3*drops, after), nil
 }
 
-func ask(ctx context.Context, ep endpoint.Endpoint, seed uint64) trial {
+func ask(ctx context.Context, ep Subject, seed uint64) trial {
 	t := trial{want: ep.Canaries().Issue()}
 	t.request = question(endpoint.NewProse(seed).Sentences(3), t.want)
 	t.answer, t.err = ep.Ask(ctx, t.request)
@@ -93,7 +93,7 @@ func ask(ctx context.Context, ep endpoint.Endpoint, seed uint64) trial {
 // letIn sends requests at once and returns how many of them were answered side by side:
 // the most streams that had begun and not ended at one instant. Being turned away is no
 // error.
-func letIn(ctx context.Context, ep endpoint.Endpoint, size int) (int, error) {
+func letIn(ctx context.Context, ep Subject, size int) (int, error) {
 	answers := make([]endpoint.Answer, size)
 	inCompany(size, size, func(i int) {
 		answers[i] = ep.Stream(ctx, endpoint.Chat(endpoint.NewProse(uint64(310+i)).Sentences(2)+" List the numbers from 1 to 40.").MaxTokens(64))

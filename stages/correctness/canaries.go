@@ -11,7 +11,7 @@ import (
 	"infbench/stages/endpoint"
 )
 
-var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+var _ = add(gates.Check[Subject]{
 	ID: "correctness/canaries",
 	Doc: `requests in company get each its own answer, as right as alone
 
@@ -25,13 +25,13 @@ request's own code. One answer with another request's code is proof of mixing, a
 	Causes: []string{"a batched kernel or captured graph that is wrong on this device", "per-slot state or KV blocks mixed between requests", "admission: requests beyond capacity are dropped"},
 	Next:   []string{"the same server with the largest batch set to 1", "graphs off, then asynchronous scheduling off, then another attention backend"},
 	Run:    canaries,
-})
+}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
 
 // lengths are the numbers of filler sentences of the concurrent prompts: mixed, so
 // that long and short ones share a batch.
 var lengths = []int{1, 6, 2, 12, 3, 8, 1, 4}
 
-func canaries(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+func canaries(ctx context.Context, ep Subject) (gates.Finding, error) {
 	alone, err := companyRound(ctx, ep, 1, 100)
 	if err != nil {
 		return gates.Finding{}, err
@@ -65,7 +65,7 @@ func canaries(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 
 // otherFirstWords finds answers whose first word only company makes: what the prefill
 // samples is wrong, and all that follows is right. No finding means none.
-func otherFirstWords(ctx context.Context, ep endpoint.Endpoint, alone, company []trial) (gates.Finding, error) {
+func otherFirstWords(ctx context.Context, ep Subject, alone, company []trial) (gates.Finding, error) {
 	usual := map[string]bool{}
 	for _, t := range alone {
 		usual[firstWord(t.answer)] = true
@@ -104,7 +104,7 @@ func firstWord(a endpoint.Answer) string {
 
 // companyRound asks one question of each length, at most size at once. Only an
 // error that says nothing about company ends it.
-func companyRound(ctx context.Context, ep endpoint.Endpoint, size int, seed uint64) ([]trial, error) {
+func companyRound(ctx context.Context, ep Subject, size int, seed uint64) ([]trial, error) {
 	out := make([]trial, len(lengths))
 	for i, n := range lengths {
 		out[i].want = ep.Canaries().Issue()
@@ -134,7 +134,7 @@ func companyRound(ctx context.Context, ep endpoint.Endpoint, size int, seed uint
 // wrongOnlyInCompany asks each prompt that was answered wrongly in company once more,
 // the same prompt and alone, and returns those that are then right. A model that cannot
 // do it fails both; what fails in company only is the engine.
-func wrongOnlyInCompany(ctx context.Context, ep endpoint.Endpoint, company []trial) ([]trial, error) {
+func wrongOnlyInCompany(ctx context.Context, ep Subject, company []trial) ([]trial, error) {
 	var lost []trial
 	for _, t := range company {
 		if t.err != nil || t.right() || t.echo == gates.Foreign {

@@ -10,7 +10,7 @@ import (
 	"infbench/stages/endpoint"
 )
 
-var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+var _ = add(gates.Check[Subject]{
 	ID: "correctness/cold-warm",
 	Doc: `an answer from a warm prefix cache is as right as a cold one
 
@@ -24,7 +24,7 @@ hit itself must be shown by cached-token counts or by the time to the first toke
 	Causes: []string{"the engine resumes wrongly from cached blocks", "cached blocks are mixed between requests or freed too early", "a host or disk tier of the KV cache loads the wrong blocks"},
 	Next:   []string{"the same server with prefix caching off"},
 	Run:    coldWarm,
-})
+}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
 
 // warmSeries is one prompt asked cold and warm.
 type warmSeries struct {
@@ -38,7 +38,7 @@ type warmSeries struct {
 	textsEqual int
 }
 
-func coldWarm(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+func coldWarm(ctx context.Context, ep Subject) (gates.Finding, error) {
 	if why := ep.Unable(endpoint.PrefixCache); why != "" {
 		return gates.NotApply("%s", why), nil
 	}
@@ -82,7 +82,7 @@ func coldWarm(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) 
 
 // runWarm asks one series. The prompt's first sentence is unlike every earlier one,
 // so that nothing of it is in a cache.
-func runWarm(ctx context.Context, ep endpoint.Endpoint, n uint64) (warmSeries, error) {
+func runWarm(ctx context.Context, ep Subject, n uint64) (warmSeries, error) {
 	blue, red := ep.Canaries().Issue(), ep.Canaries().Issue()
 	seed := uint64(0)
 	for _, d := range blue.String() {
@@ -149,7 +149,7 @@ func runWarm(ctx context.Context, ep endpoint.Endpoint, n uint64) (warmSeries, e
 // control asks the other two kinds of question cold, from prompts that share no
 // beginning with any: a model that cannot tell two codes apart cannot do it warm either,
 // and what it got wrong is taken out.
-func (s *warmSeries) control(ctx context.Context, ep endpoint.Endpoint, seed uint64) error {
+func (s *warmSeries) control(ctx context.Context, ep Subject, seed uint64) error {
 	prose := endpoint.NewProse(seed)
 	blue, red, green := ep.Canaries().Issue(), ep.Canaries().Issue(), ep.Canaries().Issue()
 	apart := trial{want: red}

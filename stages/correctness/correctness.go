@@ -19,14 +19,6 @@ import (
 	"infbench/stages/endpoint"
 )
 
-var checks gates.Registry[endpoint.Endpoint]
-
-// Checks returns the checks of stage 3, cheapest first.
-func Checks() []gates.Check[endpoint.Endpoint] { return checks.All() }
-
-// Infos returns the documentation of the checks.
-func Infos() []gates.Info { return checks.Infos() }
-
 // question asks for a code in the words that the smallest real models answer.
 func question(prose string, c gates.Canary) endpoint.Request {
 	return endpoint.Chat(strings.TrimSpace(prose + " The secret code is " + c.String() + ". What is the secret code?")).MaxTokens(64)
@@ -48,7 +40,7 @@ func (t trial) right() bool { return t.err == nil && t.echo == gates.Found }
 func (t trial) unanswered() bool { return t.err != nil }
 
 // judge fills in how the canary came back.
-func (t *trial) judge(ep endpoint.Endpoint, own ...gates.Canary) {
+func (t *trial) judge(ep Subject, own ...gates.Canary) {
 	if t.err == nil {
 		t.echo, t.seen = ep.Canaries().Judge(t.answer.Visible(), t.want, own...)
 	}

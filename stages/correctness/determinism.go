@@ -9,7 +9,7 @@ import (
 	"infbench/stages/endpoint"
 )
 
-var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+var _ = add(gates.Check[Subject]{
 	ID: "correctness/determinism",
 	Doc: `an idle server answers a repeated question the same way at temperature 0
 
@@ -22,9 +22,9 @@ dependent kernels do it too. A code that is right in one repeat and wrong in the
 	Causes: []string{"a race in the engine, or an all-reduce over a broken path", "several replicas behind one address", "the server overrides the temperature"},
 	Next:   []string{"the same server on one device", "ten requests over new connections: do two kinds of answer appear?"},
 	Run:    determinism,
-})
+}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
 
-func determinism(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+func determinism(ctx context.Context, ep Subject) (gates.Finding, error) {
 	const repeats = 4
 	c := ep.Canaries().Issue()
 	requests := []endpoint.Request{

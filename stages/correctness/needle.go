@@ -11,7 +11,7 @@ import (
 	"infbench/stages/endpoint"
 )
 
-var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+var _ = add(gates.Check[Subject]{
 	ID: "correctness/needle",
 	Doc: `a code in a long prompt is found at every depth
 
@@ -25,7 +25,7 @@ decline is the model's. Lengths grow as far as the context and the time for this
 	Causes: []string{"the prompt is cut to a smaller window than declared", "an attention or RoPE kernel is wrong beyond a length", "the KV cache is quantised without scales"},
 	Next:   []string{"the server's context option, set explicitly", "another attention backend"},
 	Run:    needle,
-})
+}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
 
 // needleBudget is the time for going deeper; a grid is not begun that would not fit.
 const needleBudget = 30 * time.Second
@@ -46,7 +46,7 @@ func (g grid) found() int {
 	return n
 }
 
-func needle(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+func needle(ctx context.Context, ep Subject) (gates.Finding, error) {
 	left := newBudget(needleBudget)
 	control, cost, err := needleGrid(ctx, ep, 4)
 	if err != nil {
@@ -80,7 +80,7 @@ func needle(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 }
 
 // needleGrid asks at a tenth, half and nine tenths of one length.
-func needleGrid(ctx context.Context, ep endpoint.Endpoint, sentences int) (grid, time.Duration, error) {
+func needleGrid(ctx context.Context, ep Subject, sentences int) (grid, time.Duration, error) {
 	g := grid{sentences: sentences}
 	start := time.Now()
 	for i, depth := range []float64{0.1, 0.5, 0.9} {
@@ -100,7 +100,7 @@ func needleGrid(ctx context.Context, ep endpoint.Endpoint, sentences int) (grid,
 }
 
 // judgeGrid judges the last length against the ones before it.
-func judgeGrid(ctx context.Context, ep endpoint.Endpoint, grids []grid) (gates.Finding, bool, error) {
+func judgeGrid(ctx context.Context, ep Subject, grids []grid) (gates.Finding, bool, error) {
 	g, before := grids[len(grids)-1], grids[len(grids)-2]
 	for _, t := range g.cells {
 		if t.echo == gates.Foreign {

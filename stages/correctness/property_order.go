@@ -12,7 +12,7 @@ import (
 	"infbench/stages/endpoint"
 )
 
-var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+var _ = add(gates.Check[Subject]{
 	ID: "correctness/property-order",
 	Doc: `the parameters of a tool reach the model in the order in which they were written
 
@@ -26,9 +26,9 @@ to and than its instructions say. Only an answer that names them all, in sorted 
 	Causes: []string{"a gateway or template writes JSON with sorted keys"},
 	Next:   []string{"the same request past the gateway"},
 	Run:    propertyOrder,
-})
+}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
 
-func propertyOrder(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+func propertyOrder(ctx context.Context, ep Subject) (gates.Finding, error) {
 	sorted := 0
 	var last endpoint.Answer
 	for _, names := range [][]string{{"zone", "amount", "mode"}, {"target", "width", "budget"}} {

@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"infbench/gates"
-	"infbench/stages/endpoint"
 )
 
-var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+var _ = add(gates.Check[Subject]{
 	ID: "correctness/same-server",
 	Doc: `the server is the one that was opened: no restart, no other configuration
 
@@ -21,7 +20,7 @@ two requests.`,
 	Causes: []string{"the engine crashed and was restarted", "a rolling update, or several replicas behind one address"},
 	Next:   []string{"the service manager's log", "pin one replica"},
 	Late:   true,
-	Run: func(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+	Run: func(ctx context.Context, ep Subject) (gates.Finding, error) {
 		what, err := ep.Changed(ctx)
 		switch {
 		case err != nil:
@@ -33,4 +32,4 @@ two requests.`,
 		}
 		return gates.Pass("the same process throughout"), nil
 	},
-})
+}, sizing{})

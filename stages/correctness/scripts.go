@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"infbench/gates"
-	"infbench/stages/endpoint"
 )
 
-var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+var _ = add(gates.Check[Subject]{
 	ID: "correctness/scripts",
 	Doc: `no word comes in a script that nobody used
 
@@ -21,7 +20,7 @@ shows it; all that this run has read so far do, each held against the scripts of
 	Causes: []string{"asynchronous scheduling frees blocks that are in use", "top-k or sampling kernels that are approximate", "damaged weights"},
 	Next:   []string{"asynchronous scheduling off", "another sampling back end"},
 	Late:   true,
-	Run: func(_ context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+	Run: func(_ context.Context, ep Subject) (gates.Finding, error) {
 		t := ep.Scripts()
 		switch {
 		case t.Odd >= 3:
@@ -31,4 +30,4 @@ shows it; all that this run has read so far do, each held against the scripts of
 		}
 		return gates.Pass("none in %d answers of %d words (a rate below %.1f %% of the answers might not have shown)", t.Answers, t.Words, 300/float64(max(t.Answers, 1))), nil
 	},
-})
+}, sizing{})

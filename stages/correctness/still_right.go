@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"infbench/gates"
-	"infbench/stages/endpoint"
 )
 
-var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+var _ = add(gates.Check[Subject]{
 	ID: "correctness/still-right",
 	Doc: `after all of this the server is as right as it was before
 
@@ -22,9 +21,9 @@ until a restart. The other checks then take the model for a weak one. The easies
 	Next:   []string{"restart the server and run stage 2: is it right again until there is company?", "infbench stage3 --target URL with each of the server's caches off in turn"},
 	Late:   true,
 	Run:    stillRight,
-})
+}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
 
-func stillRight(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+func stillRight(ctx context.Context, ep Subject) (gates.Finding, error) {
 	floor := func() (trial, error) {
 		t := trial{want: ep.Canaries().Issue()}
 		t.answer, t.err = ep.Ask(ctx, question("", t.want))

@@ -11,7 +11,7 @@ import (
 	"infbench/stages/endpoint"
 )
 
-var _ = checks.Add(gates.Check[endpoint.Endpoint]{
+var _ = add(gates.Check[Subject]{
 	ID: "correctness/transcript",
 	Doc: `a transcript that grows turn by turn stays right to its last turn
 
@@ -25,7 +25,7 @@ the prompt must grow with every turn.`,
 	Causes: []string{"cache or parser state carried over from earlier turns", "the window cuts the head of the transcript", "the template drops tool results or history"},
 	Next:   []string{"the same transcript with prefix caching off", "the server's context option, set explicitly"},
 	Run:    transcript,
-})
+}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
 
 const (
 	transcriptTurns  = 8
@@ -45,7 +45,7 @@ type turn struct {
 	malformed bool
 }
 
-func transcript(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
+func transcript(ctx context.Context, ep Subject) (gates.Finding, error) {
 	withTools := false
 	if ep.Unable(endpoint.Tools) == "" {
 		able, err := callsAlone(ctx, ep)
@@ -86,7 +86,7 @@ type trail interface {
 }
 
 // walk plays the turns until the time is up. sentences is the filler in each turn.
-func walk(ctx context.Context, ep endpoint.Endpoint, tr trail, n, sentences int, left budget) ([]turn, error) {
+func walk(ctx context.Context, ep Subject, tr trail, n, sentences int, left budget) ([]turn, error) {
 	prose := endpoint.NewProse(uint64(time.Now().UnixNano()))
 	key := ep.Canaries().Issue()
 	own := []gates.Canary{key}
@@ -136,7 +136,7 @@ func wrongTurns(turns []turn) int {
 	return n
 }
 
-func judgeTurns(ctx context.Context, ep endpoint.Endpoint, tr trail, turns []turn) (gates.Finding, error) {
+func judgeTurns(ctx context.Context, ep Subject, tr trail, turns []turn) (gates.Finding, error) {
 	deepest := turns[len(turns)-1].prompt
 	for i, t := range turns {
 		switch {
@@ -183,7 +183,7 @@ func judgeTurns(ctx context.Context, ep endpoint.Endpoint, tr trail, turns []tur
 
 // callsAlone finds out whether the model makes the call at all: two tries of the
 // first turn, short and alone.
-func callsAlone(ctx context.Context, ep endpoint.Endpoint) (bool, error) {
+func callsAlone(ctx context.Context, ep Subject) (bool, error) {
 	for range 2 {
 		key := ep.Canaries().Issue()
 		a, err := ep.Ask(ctx, toolTrail{}.open(key).MaxTokens(128))

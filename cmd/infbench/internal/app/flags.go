@@ -75,6 +75,12 @@ func hardwareFlags() []cli.Flag {
 	}
 }
 
+func correctnessFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.DurationFlag{Name: "budget", DefaultText: "10m", Usage: "time for stage 3: its checks go as deep as their share of it allows"},
+	}
+}
+
 func performanceFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "arrival", DefaultText: "sessions:n=1, n=2, n=4", Usage: "`MODEL` of one level; may be repeated. Forms: " + strings.Join(arrival.Usage(), " · ")},
@@ -139,7 +145,12 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	}
 	s.json, s.quiet = ctx.Bool("json"), ctx.Bool("quiet")
 	s.waitReady, s.deadline, s.line, s.report = ctx.Duration("wait-ready"), ctx.Duration("deadline"), ctx.Bool("line"), ctx.String("report")
+	if ctx.IsSet("budget") {
+		s.Budget = ctx.Duration("budget")
+	}
 	switch {
+	case s.Budget < 0 || ctx.IsSet("budget") && s.Budget < time.Second:
+		return s, usagef("--budget %v: want a second or more", s.Budget)
 	case s.waitReady < 0 || ctx.IsSet("wait-ready") && s.waitReady == 0:
 		return s, usagef("--wait-ready %v: want more than 0", s.waitReady)
 	case s.deadline < 0 || ctx.IsSet("deadline") && s.deadline == 0:

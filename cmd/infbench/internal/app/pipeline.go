@@ -36,6 +36,7 @@ type pipeline struct {
 	record  bool
 	cache   string
 
+	emit      func(stages.Event)
 	store     *record.Store
 	sweep     *performance.Sweep
 	results   []stages.Result
@@ -71,11 +72,22 @@ func (p *pipeline) stage(n gates.Stage) (stages.Stage, error) {
 	case gates.Smoke:
 		return stages.Opened(p.ses.open, smoke.Checks())
 	case gates.Correctness:
-		return stages.Opened(p.openProbed, correctness.Checks())
+		return stages.Opened(p.openCorrectness, correctness.Checks())
 	default:
 		p.cache = performance.CacheIntent
 		return stages.Gated(p.measure, performance.Checks())
 	}
+}
+
+// openCorrectness sizes stage 3 by what the server can do and how fast.
+func (p *pipeline) openCorrectness(ctx context.Context) (correctness.Subject, error) {
+	ep, err := p.openProbed(ctx)
+	if err != nil {
+		return correctness.Subject{}, err
+	}
+	return correctness.Open(ctx, ep, correctness.Options{Budget: p.ses.set.Budget, Stated: func(e correctness.Estimate) {
+		p.emit(stages.WorkStated{Stage: gates.Correctness, Requests: e.Requests, PromptTokens: e.PromptTokens, OutputTokens: e.OutputTokens, Expected: e.Expected, Budget: e.Budget, Text: e.String()})
+	}})
 }
 
 // openProbed finds out what the server can do before the dearer stages: what it cannot is
@@ -170,6 +182,7 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 		return usageError{p.ses.redactor.Text(err.Error())}
 	}
 	emit, closeProgress := p.progress()
+	p.emit = emit
 	var asked *asking
 	if p.ctx.Bool("explain") {
 		asked = &asking{}

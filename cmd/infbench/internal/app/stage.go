@@ -62,8 +62,11 @@ func stageCommand(c console, n int) *cli.Command {
 		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags())
 	case 2, 3:
 		cmd.Flags = join(cmd.Flags, targetFlags(), []cli.Flag{&cli.BoolFlag{Name: "explain", Usage: "list the requests that each check sent"}})
+		if n == 3 {
+			cmd.Flags = join(cmd.Flags, correctnessFlags())
+		}
 	case 4:
-		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags(), performanceFlags(), checkpointFlags())
+		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags(), correctnessFlags(), performanceFlags(), checkpointFlags())
 	}
 	cmd.Action = func(ctx *cli.Context) error {
 		switch n {

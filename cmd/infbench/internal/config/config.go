@@ -34,6 +34,8 @@ type Config struct {
 	Identity    Identity
 	Hardware    Hardware
 	Performance Performance
+	// Budget is the time for stage 3, 0 where it is not stated.
+	Budget time.Duration
 }
 
 // Identity states what the server does not tell.
@@ -74,6 +76,9 @@ type file struct {
 		Device  string   `toml:"device"`
 		Kernels []string `toml:"kernels"`
 	} `toml:"hardware"`
+	Correctness struct {
+		Budget string `toml:"budget"`
+	} `toml:"correctness"`
 	Performance struct {
 		Arrival      []string `toml:"arrival"`
 		PerLevel     string   `toml:"per_level"`
@@ -135,7 +140,7 @@ func Parse(text string) (Config, error) {
 	for _, d := range []struct {
 		key, text string
 		to        *time.Duration
-	}{{"timeout", f.Timeout, &c.Timeout}, {"performance.per_level", f.Performance.PerLevel, &c.Performance.PerLevel}} {
+	}{{"timeout", f.Timeout, &c.Timeout}, {"correctness.budget", f.Correctness.Budget, &c.Budget}, {"performance.per_level", f.Performance.PerLevel, &c.Performance.PerLevel}} {
 		if d.text == "" {
 			continue
 		}
@@ -169,7 +174,7 @@ func Parse(text string) (Config, error) {
 // known lists every key of a file.
 var known = []string{
 	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
-	"hardware.device", "hardware.kernels", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
+	"hardware.device", "hardware.kernels", "correctness.budget", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
 	"performance.output_tokens", "performance.tokenizer",
 }
 

@@ -128,6 +128,7 @@ func verdict(w io.Writer, s Style, group []gates.Verdict, about func(id string) 
 	}
 	fmt.Fprintf(w, "  %s  %-32s %s\n", s.status(v.Status()), name, v.Summary())
 	if quietly {
+		grid(w, s, v.Grid())
 		return
 	}
 	list := func(label string, lines []string) {
@@ -143,6 +144,10 @@ func verdict(w io.Writer, s Style, group []gates.Verdict, about func(id string) 
 			list("claim", []string{c})
 		}
 	}
+	if when := v.Condition().Words(); when != "" {
+		list("when", []string{when})
+	}
+	grid(w, s, v.Grid())
 	if v.Status() == gates.Skipped {
 		list("saw", v.Evidence())
 		list("next", v.Next())
@@ -159,6 +164,29 @@ func verdict(w io.Writer, s Style, group []gates.Verdict, about func(id string) 
 	}
 	list("next", next)
 }
+
+// grid draws a heat map: a row of marks for each length or size.
+func grid(w io.Writer, s Style, g gates.Grid) {
+	if g.IsZero() {
+		return
+	}
+	width := len([]rune(g.Down()))
+	for _, r := range g.Rows() {
+		width = max(width, len([]rune(r.Label)))
+	}
+	columns := g.Columns()
+	fmt.Fprintf(w, "        %*s  %s from %s to %s\n", width, g.Down(), g.Across(), columns[0], columns[len(columns)-1])
+	for _, r := range g.Rows() {
+		var marks strings.Builder
+		for _, c := range r.Cells {
+			marks.WriteString(s.paint(cellColours[c], string(c.Mark())))
+		}
+		fmt.Fprintf(w, "        %*s  %s\n", width, r.Label, marks.String())
+	}
+	fmt.Fprintf(w, "        %*s  %s\n", width, "", s.paint(dim, gates.GridLegend))
+}
+
+var cellColours = map[gates.Cell]string{gates.Right: green, gates.Wrong: red, gates.Beyond: dim, gates.NotAsked: dim}
 
 // modes are the first entries of the taxonomy that a check covers.
 func modes(all []string) []string {
@@ -237,6 +265,8 @@ func Plain(w io.Writer) func(stages.Event) {
 				about = fmt.Sprintf(", about %v", round(e.Cost))
 			}
 			fmt.Fprintf(w, "stage %d %s: %s%s\n", e.Stage, e.Stage, plural(e.Checks, "check"), about)
+		case stages.WorkStated:
+			fmt.Fprintf(w, "stage %d %s: %s\n", e.Stage, e.Stage, e.Text)
 		case stages.CheckStarted:
 		case stages.CheckFinished:
 			// Nine checks that could not be asked for one reason are one line.

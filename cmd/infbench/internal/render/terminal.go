@@ -37,6 +37,8 @@ func (t *Terminal) Emit(e stages.Event) {
 	switch e := e.(type) {
 	case stages.StageStarted:
 		t.begin(fmt.Sprintf("stage %d %s", e.Stage, e.Stage), e.Cost, e.Checks)
+	case stages.WorkStated:
+		t.line("stage %d %-12s %s", e.Stage, e.Stage, e.Text)
 	case stages.CheckStarted:
 		t.say(e.ID, e.Cost)
 	case stages.CheckFinished:
