@@ -61,3 +61,29 @@ func (c *Condition) UnmarshalText(b []byte) error {
 	}
 	return fmt.Errorf("unknown condition %s", Quote(string(b), 40))
 }
+
+// ConditionOf returns the condition that most of the failed verdicts name, or of the warned
+// ones where none failed; of equals the one that is told apart first. It is 0 where no verdict
+// names any.
+func ConditionOf(verdicts []Verdict) Condition {
+	for _, status := range []Status{Failed, Warned} {
+		votes := map[Condition]int{}
+		failed := false
+		for _, v := range verdicts {
+			if v.Status() == status {
+				failed = true
+				votes[v.Condition()]++
+			}
+		}
+		best := Condition(0)
+		for _, c := range Conditions() {
+			if votes[c] > 0 && (best == 0 || votes[c] > votes[best]) {
+				best = c
+			}
+		}
+		if best != 0 || failed {
+			return best
+		}
+	}
+	return 0
+}

@@ -130,7 +130,7 @@ func (r Row) Problem() string {
 	case !r.harmless() && len(caught) == 0:
 		return fmt.Sprintf("%s (%s) escapes stages 1 to %d", r.Fault, r.Info.Doc, r.last())
 	}
-	return ""
+	return r.misnamed()
 }
 
 // stand adds the alarms of a row without a fault to those that stand, and tells one with

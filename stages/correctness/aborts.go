@@ -23,7 +23,7 @@ must be let in at once as before.`,
 	Causes: []string{"the abort path of a KV connector or plugin", "slots or blocks of dropped requests are kept"},
 	Next:   []string{"the server's log around the dropped requests", "the same server without its KV connector"},
 	Run:    aborts,
-}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
+}, sizing{3, func(room) Work { return asks(26, 80, 20) }})
 
 // drops is how many streams are dropped at each of three moments.
 const drops = 4

@@ -22,6 +22,8 @@ type Speeds struct {
 	// Prefill and Decode are in tokens per second; Fixed is what a request takes besides.
 	Prefill, Decode float64
 	Fixed           time.Duration
+	// CharactersPerToken is of plain prose, by the server's own count.
+	CharactersPerToken float64
 }
 
 // Work is what a check asks of the server.
@@ -80,6 +82,8 @@ type room struct {
 	speeds   Speeds
 	context  int // tokens; 0: nobody says
 	inFlight int
+	// loadTokens is how long the prompts of the load will be that comes after this stage.
+	loadTokens int
 }
 
 // affords reports whether the work fits into the room.
@@ -96,7 +100,7 @@ func add(c gates.Check[Subject], s sizing) string {
 
 // room returns the room of the check with the id.
 func (s Subject) room(id string) room {
-	return room{s.options.Budget * time.Duration(sizings[id].percent) / 100, s.speeds, s.ContextTokens(0), s.InFlight()}
+	return room{s.options.Budget * time.Duration(sizings[id].percent) / 100, s.speeds, s.ContextTokens(0), s.InFlight(), s.options.LoadTokens}
 }
 
 // Estimate returns what the whole stage is going to ask.
@@ -147,7 +151,7 @@ func speedsOf(ctx context.Context, ep endpoint.Endpoint) (Speeds, error) {
 			}
 		}
 		const most = 1e6 // tokens per second; a clock too coarse to tell must not promise the impossible
-		s := Speeds{Prefill: most, Decode: most, Fixed: max(short, time.Millisecond)}
+		s := Speeds{Prefill: most, Decode: most, Fixed: max(short, time.Millisecond), CharactersPerToken: float64(len(long)) / float64(tokens)}
 		if more := deep - short; more > 0 {
 			s.Prefill = min(most, float64(tokens)/more.Seconds())
 		}

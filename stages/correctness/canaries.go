@@ -2,7 +2,6 @@ package correctness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,61 +15,198 @@ var _ = add(gates.Check[Subject]{
 	Doc: `requests in company get each its own answer, as right as alone
 
 Batching faults show only with others in the batch: NaN above N streams, slots that only serve the first user, blocks mixed between
-requests. Every request here is different and of another length, since a batch of equal prompts hides mix-ups; the answer must hold the
-request's own code. One answer with another request's code is proof of mixing, and a data leak.`,
+requests, a context that is divided among all. Every request here is different and of another length, since a batch of equal prompts hides
+mix-ups; the answer must hold the request's own code. One answer with another request's code is proof of mixing, and a data leak. Bursts
+grow up to the most that will be in flight; the last one is of prompts as long as the time allows.`,
 	Since:  "0.1.0",
 	Cost:   8 * time.Second,
-	Modes:  []string{"CON-01", "CON-02", "CON-03", "CON-04", "CON-05", "CON-10", "CON-11", "OUT-11"},
-	Faults: []string{"crosstalk", "salad-above-1", "wrong-digit-above-1", "reject-above-1", "cut-above-1", "first-token-wrong"},
+	Modes:  []string{"CON-01", "CON-02", "CON-03", "CON-04", "CON-05", "CON-06", "CON-10", "CON-11", "CON-12", "NUM-07", "OUT-11"},
+	Faults: []string{"crosstalk", "salad-above-1", "wrong-digit-above-1", "reject-above-1", "cut-above-1", "first-token-wrong", "first-user-only", "batch-size-wrong", "context-divided", "mixed-lengths-wrong"},
 	Causes: []string{"a batched kernel or captured graph that is wrong on this device", "per-slot state or KV blocks mixed between requests", "admission: requests beyond capacity are dropped"},
 	Next:   []string{"the same server with the largest batch set to 1", "graphs off, then asynchronous scheduling off, then another attention backend"},
 	Run:    canaries,
-}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
+}, sizing{10, func(r room) Work { return companyPlanOf(r).work() }})
 
 // lengths are the numbers of filler sentences of the concurrent prompts: mixed, so
 // that long and short ones share a batch.
-var lengths = []int{1, 6, 2, 12, 3, 8, 1, 4}
+var lengths = []int{1, 6, 2, 24, 3, 12, 1, 4}
+
+// companyPlan is how much is asked in company.
+type companyPlan struct {
+	sizes []int
+	// rounds is how many bursts of each size there are.
+	rounds int
+	// deep is the number of sentences of the long prompts in the last burst; 0: none.
+	deep, deepSize int
+}
+
+// What a question costs, on the average of lengths.
+const (
+	questionTokens, answerTokens = 7*endpoint.TokensPerSentence + 45, 24
+	// enoughInCompany requests without a fault bound its rate to 1 % with 95 % confidence.
+	enoughInCompany = 300
+)
+
+func (p companyPlan) asked() int {
+	n := 0
+	for _, s := range p.sizes {
+		n += s * p.rounds
+	}
+	return n
+}
+
+func (p companyPlan) work() Work {
+	w := asks(p.asked()+len(lengths), questionTokens, answerTokens)
+	return w.plus(asks(2*p.deepSize, p.deep*endpoint.TokensPerSentence+45, answerTokens))
+}
+
+// companyPlanOf asks as much as the room holds: two bursts of each size at least, and in
+// the last fifth of it long prompts.
+func companyPlanOf(r room) companyPlan {
+	p := companyPlan{sizes: sizesOf(r.inFlight), rounds: 2}
+	for more := p; more.asked() < enoughInCompany; more.rounds++ {
+		if r.speeds.Takes(more.work()) > r.share*4/5 {
+			break
+		}
+		p = more
+	}
+	top := p.sizes[len(p.sizes)-1]
+	context := r.context
+	if context == 0 {
+		context = 3400
+	}
+	longest := context * 7 / 10 / endpoint.TokensPerSentence
+	// First as many of the load's own length as the load will have; then fewer and longer.
+	if n := min(longest, r.loadTokens/endpoint.TokensPerSentence); n > 0 {
+		more := p
+		more.deep, more.deepSize = n, top
+		if r.affords(more.work()) {
+			p = more
+		}
+	}
+	for n := max(24, 2*p.deep); n <= longest; n *= 2 {
+		more := p
+		more.deep, more.deepSize = n, min(top, 4)
+		if !r.affords(more.work()) {
+			break
+		}
+		p = more
+	}
+	return p
+}
 
 func canaries(ctx context.Context, ep Subject) (gates.Finding, error) {
-	alone, err := companyRound(ctx, ep, 1, 100)
-	if err != nil {
-		return gates.Finding{}, err
-	}
-	size := max(2, min(8, ep.InFlight()))
-	sizes := []int{2}
-	if size > 2 {
-		sizes = append(sizes, size)
-	}
-	sizes = append(sizes, size)
-	var company []trial
-	for i, s := range sizes {
-		round, err := companyRound(ctx, ep, s, uint64(200+100*i))
-		if err != nil {
-			return gates.Finding{}, err
+	p := companyPlanOf(ep.room("correctness/canaries"))
+	clock := ep.clock("correctness/canaries")
+	var alone []trial
+	for _, n := range lengths {
+		t := ep.put(ctx, ep.fresh().Sentences(n), ep.Canaries().Issue())
+		if t.err != nil {
+			return gates.Finding{}, t.err
 		}
-		company = append(company, round...)
+		alone = append(alone, t)
 	}
-	lost, err := wrongOnlyInCompany(ctx, ep, company)
+	var company []member
+	start := time.Now()
+	for round := range p.rounds {
+		if round > 1 && !clock.affords(time.Since(start)/time.Duration(round)) {
+			break
+		}
+		for _, size := range p.sizes {
+			b, err := ep.burst(ctx, ep.questions(size))
+			if err != nil {
+				return gates.Finding{}, err
+			}
+			company = append(company, b...)
+		}
+	}
+	lost, beyond, err := ep.rightAlone(ctx, company, trial.right)
 	if err != nil {
 		return gates.Finding{}, err
 	}
-	if f := judgeCompany(alone, company, lost, size); f.Status() == gates.Failed {
-		return f, nil
-	} else if odd, err := otherFirstWords(ctx, ep, alone, company); err != nil || odd.Status() != 0 {
-		return odd, err
-	} else {
-		return f, nil
+	picture := pictureOf(company, trial.right, beyond)
+	f := judgeCompany(alone, company, lost, p.sizes[len(p.sizes)-1])
+	switch f.Status() {
+	case gates.Failed:
+		return ep.blame(ctx, f.Drawn(picture), gates.Company), nil
+	case gates.Warned:
+		return f.Under(gates.Company).Drawn(picture), nil
+	default:
 	}
+	if odd, err := otherFirstWords(ctx, ep, alone, company); err != nil || odd.Status() != 0 {
+		return odd.Under(gates.Company), err
+	}
+	if f.Status() == gates.Passed && p.deep > 0 {
+		if deep, err := deepTogether(ctx, ep, p); err != nil || deep.Status() != gates.Passed {
+			return deep, err
+		} else {
+			f = f.With("%s", deep.Summary())
+		}
+	}
+	return f, nil
+}
+
+// questions makes one question each of another length and from another beginning.
+func (s Subject) questions(n int) []trial {
+	out := make([]trial, n)
+	for i := range out {
+		out[i].want = s.Canaries().Issue()
+		out[i].request = question(s.fresh().Sentences(lengths[i%len(lengths)]), out[i].want)
+	}
+	return out
+}
+
+// deepTogether puts long prompts at once, with the code at the head: where the context is
+// shared out among all, the head is what is cut.
+func deepTogether(ctx context.Context, ep Subject, p companyPlan) (gates.Finding, error) {
+	trials := make([]trial, p.deepSize)
+	for i := range trials {
+		trials[i].want = ep.Canaries().Issue()
+		text := "The secret code is " + trials[i].want.String() + ". " + ep.fresh().Sentences(p.deep) + " What is the secret code?"
+		trials[i].request = endpoint.Chat(text).MaxTokens(64)
+	}
+	company, err := ep.burst(ctx, trials)
+	if err != nil {
+		return gates.Finding{}, err
+	}
+	tokens := 0
+	var refused *member
+	for i, m := range company {
+		tokens = max(tokens, m.answer.Usage.Prompt.Or(0))
+		if m.err != nil && !busy(m.err) {
+			refused = &company[i]
+		}
+	}
+	if refused != nil {
+		again := trial{want: refused.want, request: refused.request}
+		if again.answer, again.err = ep.Ask(ctx, refused.request); again.err != nil {
+			if tooLong(again.err) {
+				return gates.Pass("prompts of about %d tokens are refused alone and in company", p.deep*endpoint.TokensPerSentence), nil
+			}
+			return ep.died(ctx, p.deep*endpoint.TokensPerSentence, again.err)
+		}
+		f := gates.Fail("a prompt of %d tokens is answered alone, and fails beside %d others of its length", again.answer.Usage.Prompt.Or(0), len(company)-1).With("%s", refused.says())
+		return ep.blame(ctx, f.Because("the context is divided among the slots, or shared by all and too small"), gates.Company), nil
+	}
+	lost, _, err := ep.rightAlone(ctx, company, trial.right)
+	if err != nil {
+		return gates.Finding{}, err
+	}
+	if len(lost) >= 2 {
+		f := gates.Fail("%d of %d prompts of up to %d tokens lose their beginning when they come together, and are right alone", len(lost), len(company), tokens).With("%s", lost[0].says())
+		return ep.blame(ctx, f.Because("the context is divided among the slots, or shared by all and too small"), gates.Company), nil
+	}
+	return gates.Pass("%d prompts of up to %d tokens at once: %d wrong that are right alone", len(company), tokens, len(lost)), nil
 }
 
 // otherFirstWords finds answers whose first word only company makes: what the prefill
 // samples is wrong, and all that follows is right. No finding means none.
-func otherFirstWords(ctx context.Context, ep Subject, alone, company []trial) (gates.Finding, error) {
+func otherFirstWords(ctx context.Context, ep Subject, alone []trial, company []member) (gates.Finding, error) {
 	usual := map[string]bool{}
 	for _, t := range alone {
 		usual[firstWord(t.answer)] = true
 	}
-	var odd []trial
+	var odd []member
 	asked := 0
 	for _, t := range company {
 		if t.err != nil || usual[firstWord(t.answer)] || asked == 8 {
@@ -102,63 +238,13 @@ func firstWord(a endpoint.Answer) string {
 	return ""
 }
 
-// companyRound asks one question of each length, at most size at once. Only an
-// error that says nothing about company ends it.
-func companyRound(ctx context.Context, ep Subject, size int, seed uint64) ([]trial, error) {
-	out := make([]trial, len(lengths))
-	for i, n := range lengths {
-		out[i].want = ep.Canaries().Issue()
-		out[i].request = question(endpoint.NewProse(seed+uint64(i)).Sentences(n), out[i].want)
-	}
-	inCompany(len(out), size, func(i int) {
-		if ended(ctx) {
-			out[i].err = context.Cause(ctx)
-			return
-		}
-		out[i].answer, out[i].err = ep.Ask(ctx, out[i].request)
-		out[i].judge(ep)
-	})
-	if ended(ctx) {
-		return nil, context.Cause(ctx)
-	}
-	if size == 1 {
-		for _, t := range out {
-			if t.err != nil {
-				return nil, t.err
-			}
-		}
-	}
-	return out, nil
-}
-
-// wrongOnlyInCompany asks each prompt that was answered wrongly in company once more,
-// the same prompt and alone, and returns those that are then right. A model that cannot
-// do it fails both; what fails in company only is the engine.
-func wrongOnlyInCompany(ctx context.Context, ep Subject, company []trial) ([]trial, error) {
-	var lost []trial
-	for _, t := range company {
-		if t.err != nil || t.right() || t.echo == gates.Foreign {
-			continue
-		}
-		again := trial{want: t.want}
-		again.answer, again.err = ep.Ask(ctx, t.request)
-		if again.err != nil {
-			return nil, again.err
-		}
-		if again.judge(ep); again.right() {
-			lost = append(lost, t)
-		}
-	}
-	return lost, nil
-}
-
 // lostLimit is the number of answers wrong in company only that fails the server. At
 // temperature 0 the same prompt alone repeats a model's own mistake, so that each of
 // them is already a difference that company made; one may be a near tie.
 const lostLimit = 3
 
-func judgeCompany(alone, company, lost []trial, size int) gates.Finding {
-	var right, rightAlone, busy, broken, salad int
+func judgeCompany(alone []trial, company, lost []member, size int) gates.Finding {
+	var right, rightAlone, turnedAway, broken, salad int
 	var foreign, unanswered, garbled, wrong *trial
 	for i := range alone {
 		if alone[i].right() {
@@ -169,11 +255,10 @@ func judgeCompany(alone, company, lost []trial, size int) gates.Finding {
 		}
 	}
 	for i := range company {
-		t := &company[i]
-		var failure *endpoint.Failure
+		t := &company[i].trial
 		switch {
-		case errors.As(t.err, &failure) && failure.Kind == endpoint.Busy:
-			busy++
+		case busy(t.err):
+			turnedAway++
 		case t.err != nil:
 			broken++
 			unanswered = t
@@ -204,13 +289,13 @@ func judgeCompany(alone, company, lost []trial, size int) gates.Finding {
 		return gates.Warn("one answer in company is degenerate").With("%s", hardSymptom(garbled.answer, "")).With("%s", garbled.says()).With("%s", count)
 	case len(lost) > 1:
 		return gates.Warn("%d of %d answers are wrong in company, and the same prompts are right alone", len(lost), len(company)).With("%s", count).With("%s", lost[0].says())
-	case busy > 0:
-		return gates.Warn("%d of %d requests were turned away with up to %d at once", busy, len(company), size).With("%s", count).
+	case turnedAway > 0:
+		return gates.Warn("%d of %d requests were turned away with up to %d at once", turnedAway, len(company), size).With("%s", count).
 			Because("the server's limit on waiting requests is lower than the load")
 	case rightAlone*2 < len(alone):
 		return gates.Skip("this model gives back %d of %d codes alone: too few to judge it in company", rightAlone, len(alone)).With("no foreign code in %d answers", len(company))
 	}
-	f := gates.Pass("%s, none foreign", count)
+	f := gates.Pass("%s, none foreign (a fault in fewer than %.1f %% of requests might not have shown)", count, 300/float64(len(company)))
 	if wrong != nil {
 		f = f.With("%s", wrong.says())
 	}

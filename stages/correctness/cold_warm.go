@@ -3,7 +3,6 @@ package correctness
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"infbench/gates"
@@ -24,47 +23,48 @@ hit itself must be shown by cached-token counts or by the time to the first toke
 	Causes: []string{"the engine resumes wrongly from cached blocks", "cached blocks are mixed between requests or freed too early", "a host or disk tier of the KV cache loads the wrong blocks"},
 	Next:   []string{"the same server with prefix caching off"},
 	Run:    coldWarm,
-}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
+}, sizing{4, func(room) Work { return asks(14, 26*endpoint.TokensPerSentence, answerTokens) }})
 
 // warmSeries is one prompt asked cold and warm.
 type warmSeries struct {
-	cold       trial
-	warm       []trial
-	coldFirst  time.Duration
-	coldLeast  time.Duration // the shortest of three
-	warmFirst  time.Duration
-	cached     int // largest count reported on a warm request, -1: none reported
-	overcount  string
-	textsEqual int
+	cold      trial
+	warm      []trial
+	coldFirst time.Duration
+	coldLeast time.Duration // the shortest of three
+	warmFirst time.Duration
+	cached    int // largest count reported on a warm request, -1: none reported
+	overcount string
+	repeats   []trial // of the very prompt
+	texts     ladder  // cold against repeats
 }
 
 func coldWarm(ctx context.Context, ep Subject) (gates.Finding, error) {
 	if why := ep.Unable(endpoint.PrefixCache); why != "" {
 		return gates.NotApply("%s", why), nil
 	}
-	s, err := runWarm(ctx, ep, 1)
+	s, err := runWarm(ctx, ep)
 	if err != nil {
 		return gates.Finding{}, err
 	}
 	if !s.cold.right() {
-		if s, err = runWarm(ctx, ep, 2); err != nil {
+		if s, err = runWarm(ctx, ep); err != nil {
 			return gates.Finding{}, err
 		}
 	}
 	if bad, ok := s.foreign(); ok {
-		return gates.Fail("an answer holds the code %s of another prompt", bad.seen).With("%s", bad.says()), nil
+		return ep.blame(ctx, gates.Fail("an answer holds the code %s of another prompt", bad.seen).With("%s", bad.says()), gates.Cache), nil
 	}
 	switch {
 	case s.overcount != "":
-		return gates.Fail("%s", s.overcount), nil
+		return gates.Fail("%s", s.overcount).Under(gates.Cache), nil
 	case !s.cold.right():
 		return gates.Skip("this model does not give the code back even cold, from %d tokens", s.cold.answer.Usage.Prompt.Or(0)).With("%s", s.cold.says()), nil
 	}
 	bad, wrong := s.firstWrong()
 	if wrong == 0 {
-		return s.healthy(), nil
+		return s.judgeTexts(ctx, ep)
 	}
-	again, err := runWarm(ctx, ep, 3)
+	again, err := runWarm(ctx, ep)
 	if err != nil {
 		return gates.Finding{}, err
 	}
@@ -77,23 +77,36 @@ func coldWarm(ctx context.Context, ep Subject) (gates.Finding, error) {
 	if wrongAgain > 0 {
 		f = f.With("warm, another prompt: %s", other.says())
 	}
-	return f, nil
+	return ep.blame(ctx, f, gates.Cache), nil
+}
+
+// judgeTexts compares the words of the repeats with those of the cold answer, where all
+// codes are right.
+func (s warmSeries) judgeTexts(ctx context.Context, ep Subject) (gates.Finding, error) {
+	for _, t := range s.repeats {
+		d, err := ep.differ(ctx, t.request, s.cold.answer, t.answer)
+		if err != nil {
+			return gates.Finding{}, err
+		}
+		s.texts.add(d)
+	}
+	if s.texts.grade(ep.options.Invariant) == gradeTooMuch {
+		f := gates.Fail("the codes are right, and %d of %d warm texts part from the cold one beyond near ties", s.texts.differing(), s.texts.pairs())
+		return ep.blame(ctx, f.With("%s", s.texts.says()).With("%s", s.texts.worst.says()), gates.Cache), nil
+	}
+	return s.healthy(), nil
 }
 
 // runWarm asks one series. The prompt's first sentence is unlike every earlier one,
 // so that nothing of it is in a cache.
-func runWarm(ctx context.Context, ep Subject, n uint64) (warmSeries, error) {
+func runWarm(ctx context.Context, ep Subject) (warmSeries, error) {
 	blue, red := ep.Canaries().Issue(), ep.Canaries().Issue()
-	seed := uint64(0)
-	for _, d := range blue.String() {
-		seed = seed*10 + uint64(d-'0')
-	}
-	prose := endpoint.NewProse(seed + n)
+	prose := ep.fresh()
 	head := prose.Sentences(24)
 	body := head + " The blue code is " + blue.String() + ". The red code is " + red.String() + ". " + prose.Sentences(2)
 	ask := func(colour string, want gates.Canary, own gates.Canary) (trial, error) {
-		t := trial{want: want, kind: colour}
-		t.answer, t.err = ep.Ask(ctx, endpoint.Chat(body+" What is the "+colour+" code?").MaxTokens(64))
+		t := trial{want: want, own: []gates.Canary{own}, kind: colour, request: endpoint.Chat(body + " What is the " + colour + " code?").MaxTokens(64)}
+		t.answer, t.err = ep.Ask(ctx, t.request)
 		t.judge(ep, own)
 		return t, t.err
 	}
@@ -101,6 +114,9 @@ func runWarm(ctx context.Context, ep Subject, n uint64) (warmSeries, error) {
 	var err error
 	if s.cold, err = ask("blue", blue, red); err != nil {
 		return s, err
+	}
+	if n, p := s.cold.answer.Usage.Cached.Or(0), s.cold.answer.Usage.Prompt.Or(0); n*2 > p {
+		s.overcount = fmt.Sprintf("%d cached tokens are reported for a prompt of %d that nobody sent before", n, p)
 	}
 	s.coldFirst = s.cold.answer.Timing.FirstToken
 	s.coldLeast = s.coldFirst
@@ -117,40 +133,38 @@ func runWarm(ctx context.Context, ep Subject, n uint64) (warmSeries, error) {
 		if err := warm("blue", blue, red); err != nil {
 			return s, err
 		}
-		if s.warm[len(s.warm)-1].answer.Visible() == s.cold.answer.Visible() {
-			s.textsEqual++
-		}
+		s.repeats = append(s.repeats, s.warm[len(s.warm)-1])
 	}
 	if err := warm("red", red, blue); err != nil {
 		return s, err
 	}
 	// Another prompt with the same long beginning: its own code, not the cached one's.
 	green := ep.Canaries().Issue()
-	tail := trial{want: green, kind: "tail"}
-	tail.answer, tail.err = ep.Ask(ctx, endpoint.Chat(head+" The secret code is "+green.String()+". What is the secret code?").MaxTokens(64))
+	tail := trial{want: green, kind: "tail", request: question(head, green)}
+	tail.answer, tail.err = ep.Ask(ctx, tail.request)
 	if tail.err != nil {
 		return s, tail.err
 	}
 	tail.judge(ep)
 	s.warm = append(s.warm, tail)
 	s.note(tail)
-	for i := range 3 { // other traffic in between
+	for range 3 { // other traffic in between
 		c := ep.Canaries().Issue()
-		if _, err := ep.Ask(ctx, question(endpoint.NewProse(seed+uint64(10+i)).Sentences(3), c)); err != nil {
+		if _, err := ep.Ask(ctx, question(ep.fresh().Sentences(3), c)); err != nil {
 			return s, err
 		}
 	}
 	if err := warm("blue", blue, red); err != nil {
 		return s, err
 	}
-	return s, s.control(ctx, ep, seed+100)
+	return s, s.control(ctx, ep)
 }
 
 // control asks the other two kinds of question cold, from prompts that share no
 // beginning with any: a model that cannot tell two codes apart cannot do it warm either,
 // and what it got wrong is taken out.
-func (s *warmSeries) control(ctx context.Context, ep Subject, seed uint64) error {
-	prose := endpoint.NewProse(seed)
+func (s *warmSeries) control(ctx context.Context, ep Subject) error {
+	prose := ep.fresh()
 	blue, red, green := ep.Canaries().Issue(), ep.Canaries().Issue(), ep.Canaries().Issue()
 	apart := trial{want: red}
 	apart.answer, apart.err = ep.Ask(ctx, endpoint.Chat(prose.Sentences(24)+" The blue code is "+blue.String()+". The red code is "+red.String()+". "+
@@ -171,7 +185,31 @@ func (s *warmSeries) control(ctx context.Context, ep Subject, seed uint64) error
 		}
 	}
 	able := map[string]bool{"blue": s.cold.right(), "red": apart.right(), "tail": tail.right()}
-	s.warm = slices.DeleteFunc(s.warm, func(t trial) bool { return !t.right() && t.echo != gates.Foreign && !able[t.kind] })
+	var kept []trial
+	for _, t := range s.warm {
+		if t.right() || t.echo == gates.Foreign {
+			kept = append(kept, t)
+			continue
+		}
+		if !able[t.kind] {
+			continue
+		}
+		// The very same text behind new beginnings: a model that fails there too is no proof.
+		right := 0
+		for range 3 {
+			again := trial{want: t.want}
+			if again.answer, again.err = ep.Ask(ctx, t.request.Begin(ep.fresh().Sentence())); again.err != nil {
+				return again.err
+			}
+			if again.judge(ep, t.own...); again.right() {
+				right++
+			}
+		}
+		if right == 3 {
+			kept = append(kept, t)
+		}
+	}
+	s.warm = kept
 	return nil
 }
 
@@ -212,7 +250,10 @@ func (s warmSeries) firstWrong() (bad trial, n int) {
 
 // healthy says how the hit was proven, or that it was not.
 func (s warmSeries) healthy() gates.Finding {
-	right := fmt.Sprintf("%d of %d warm answers right, %d of 4 repeats equal to the cold text", len(s.warm), len(s.warm), s.textsEqual)
+	right := fmt.Sprintf("%d of %d warm answers right, %d of 4 repeats equal to the cold text", len(s.warm), len(s.warm), s.texts.counts[equal])
+	if s.texts.differing() > 0 {
+		right += fmt.Sprintf(" (%s; %s)", s.texts.says(), s.texts.worst.says())
+	}
 	switch {
 	case s.cached > 0:
 		return gates.Pass("%s, up to %d tokens from the cache", right, s.cached)

@@ -27,12 +27,14 @@ func question(prose string, c gates.Canary) endpoint.Request {
 // trial is one question and what came of it.
 type trial struct {
 	want    gates.Canary
+	own     []gates.Canary // other codes in its prompt, where it is put again
 	request endpoint.Request
 	answer  endpoint.Answer
 	err     error
 	echo    gates.Echo
 	seen    string
 	kind    string // of question, where a check puts several
+	first   int    // number of a list, where one is counted
 }
 
 func (t trial) right() bool { return t.err == nil && t.echo == gates.Found }

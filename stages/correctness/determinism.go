@@ -2,7 +2,6 @@ package correctness
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"infbench/gates"
@@ -13,28 +12,50 @@ var _ = add(gates.Check[Subject]{
 	ID: "correctness/determinism",
 	Doc: `an idle server answers a repeated question the same way at temperature 0
 
-Races, atomics in expert routing and a broken all-reduce make idle repeats differ. Different wording alone is a warning: batch-size
-dependent kernels do it too. A code that is right in one repeat and wrong in the next is a failure.`,
+Races, atomics in expert routing and a broken all-reduce make idle repeats differ. Questions are repeated with a seed and without one. Another
+wording at a near tie is a warning with its rate; a word that was not likely, or a code that is right in one repeat and wrong in the next, is a failure.`,
 	Since:  "0.1.0",
 	Cost:   5 * time.Second,
-	Modes:  []string{"DET-01", "NUM-08", "IDN-06"},
+	Modes:  []string{"DET-01", "DET-05", "NUM-08", "IDN-06"},
 	Faults: []string{"nondeterministic", "wrong-digit-every-2"},
 	Causes: []string{"a race in the engine, or an all-reduce over a broken path", "several replicas behind one address", "the server overrides the temperature"},
 	Next:   []string{"the same server on one device", "ten requests over new connections: do two kinds of answer appear?"},
 	Run:    determinism,
-}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
+}, sizing{4, func(r room) Work { return asks((repeatsIn(r)+1)*len(repeated), 60, openTokens) }})
+
+// repeated are the questions that are put again and again: what each is beside the code.
+var repeated = []struct {
+	text   string
+	seeded bool
+}{
+	{"", true},
+	{"Count from 1 to 30, separated by commas.", true},
+	{"Describe a harbour in the morning in two sentences.", true},
+	{"Describe an old bridge in two sentences.", false},
+}
+
+// repeatsIn returns how often each question is repeated: four times at least.
+func repeatsIn(r room) int {
+	n := 4
+	for n < 10 && r.affords(asks((n+2)*len(repeated), 60, openTokens)) {
+		n++
+	}
+	return n
+}
 
 func determinism(ctx context.Context, ep Subject) (gates.Finding, error) {
-	const repeats = 4
+	repeats := repeatsIn(ep.room("correctness/determinism"))
 	c := ep.Canaries().Issue()
-	requests := []endpoint.Request{
-		question("", c),
-		endpoint.Chat("Count from 1 to 30, separated by commas.").MaxTokens(48),
-		endpoint.Chat("Describe a harbour in the morning in two sentences.").MaxTokens(48),
-	}
-	equal, total := 0, 0
-	var example string
-	for i, r := range requests {
+	var l ladder
+	example := ""
+	for i, q := range repeated {
+		r := endpoint.Chat(q.text).MaxTokens(openTokens)
+		if q.text == "" {
+			r = question("", c)
+		}
+		if !q.seeded {
+			r = r.Unseeded()
+		}
 		// The first answer fills the cache; cold against warm is another check's question.
 		if _, err := ep.Ask(ctx, r); err != nil {
 			return gates.Finding{}, err
@@ -46,26 +67,35 @@ func determinism(ctx context.Context, ep Subject) (gates.Finding, error) {
 			if err != nil {
 				return gates.Finding{}, err
 			}
-			if k == 0 {
-				base = a
-			} else {
-				total++
-				if a.Everything() == base.Everything() {
-					equal++
-				} else if example == "" {
-					example = fmt.Sprintf("after %d equal characters: %s and %s", commonPrefix(base.Everything(), a.Everything()), base.Says(), a.Says())
-				}
-			}
 			echo, _ := ep.Canaries().Judge(a.Visible(), c)
 			right[echo == gates.Found] = a
+			if k == 0 {
+				base = a
+				continue
+			}
+			var d difference
+			if shown(a) != shown(base) {
+				if d, err = ep.differ(ctx, r, base, a); err != nil {
+					return gates.Finding{}, err
+				}
+				if example == "" {
+					example = d.says()
+				}
+			}
+			l.add(d)
 		}
 		if i == 0 && len(right) == 2 {
-			return gates.Fail("the same question at temperature 0 is answered right and wrong by turns").With("asked for %s", c).
-				With("right: %s", right[true].Says()).With("wrong: %s", right[false].Says()), nil
+			f := gates.Fail("the same question at temperature 0 is answered right and wrong by turns").With("asked for %s", c)
+			return ep.blame(ctx, f.With("right: %s", right[true].Says()).With("wrong: %s", right[false].Says()), gates.Alone), nil
 		}
 	}
-	if equal < total {
-		return gates.Warn("%d of %d repeats on an idle server are equal", equal, total).With("%s", example), nil
+	switch l.grade(ep.options.Invariant) {
+	case gradeTooMuch:
+		f := gates.Fail("repeats on an idle server differ beyond near ties: %d of %d are equal", l.counts[equal], l.pairs())
+		return f.With("%s", l.says()).With("%s", l.worst.says()).Under(gates.Alone), nil
+	case gradeDrift:
+		return gates.Warn("%d of %d repeats on an idle server are equal", l.counts[equal], l.pairs()).With("%s", l.says()).With("%s", example).Under(gates.Alone), nil
+	default:
 	}
-	return gates.Pass("%d of %d repeats equal (a difference in fewer than %.0f %% might not have shown)", equal, total, 300/float64(total)), nil
+	return gates.Pass("%d of %d repeats equal, with a seed and without (a difference in fewer than %.0f %% might not have shown)", l.counts[equal], l.pairs(), 300/float64(l.pairs())), nil
 }

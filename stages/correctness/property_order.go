@@ -26,7 +26,7 @@ to and than its instructions say. Only an answer that names them all, in sorted 
 	Causes: []string{"a gateway or template writes JSON with sorted keys"},
 	Next:   []string{"the same request past the gateway"},
 	Run:    propertyOrder,
-}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
+}, sizing{1, func(room) Work { return asks(3, 150, 40) }})
 
 func propertyOrder(ctx context.Context, ep Subject) (gates.Finding, error) {
 	sorted := 0

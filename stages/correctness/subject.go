@@ -19,6 +19,9 @@ type Options struct {
 	Precision string
 	// Invariant says that the server is declared to answer the same in every batch.
 	Invariant bool
+	// LoadTokens is how long the prompts of the load will be that stage 4 brings, 0 where none
+	// comes.
+	LoadTokens int
 	// Stated, if not nil, is told what the stage is going to cost before it begins.
 	Stated func(Estimate)
 }

@@ -2,9 +2,8 @@ package correctness
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"infbench/gates"
@@ -13,259 +12,308 @@ import (
 
 var _ = add(gates.Check[Subject]{
 	ID: "correctness/transcript",
-	Doc: `a transcript that grows turn by turn stays right to its last turn
+	Doc: `a coding agent's conversation stays right to its last turn
 
-Agents resend the whole conversation each turn. Parsers carry state over, templates drop history, caches resume wrongly, windows cut the
-head: all of it shows only after some turns. Each turn must answer from its newest message, with a tool call where the model makes any, and
-the prompt must grow with every turn.`,
+Agents resend the whole conversation each turn. Parsers carry state over, templates drop history, caches resume wrongly, windows cut the head: all of it shows only after
+some turns. The conversation grows as recorded ones do, scaled to the context and the time: a system prompt with tools, files read, edits and their results. Each turn
+must end in a well-formed call with the key that it was just told, or one that was told at the beginning. A failure names the turn, its depth and what came instead, and is put
+again short, from a new beginning, and as one message, to tell the engine's fault from the model's limit.`,
 	Since:  "0.1.0",
 	Cost:   12 * time.Second,
-	Modes:  []string{"AGT-01", "AGT-03", "AGT-04", "AGT-05", "CTX-01", "TOOL-15"},
-	Faults: []string{"forget-late", "malformed-call", "tool-as-text-late", "salad-late", "wrong-digit-late"},
+	Modes:  []string{"AGT-01", "AGT-02", "AGT-03", "AGT-04", "AGT-05", "AGT-07", "AGT-08", "CTX-01", "TOOL-15", "NUM-17"},
+	Faults: []string{"forget-late", "malformed-call", "tool-as-text-late", "salad-late", "wrong-digit-late", "drops-turn", "ids-rewritten", "text-and-call", "reasoning-returned"},
 	Causes: []string{"cache or parser state carried over from earlier turns", "the window cuts the head of the transcript", "the template drops tool results or history"},
 	Next:   []string{"the same transcript with prefix caching off", "the server's context option, set explicitly"},
 	Run:    transcript,
-}, sizing{5, func(room) Work { return asks(10, 100, 30) }})
-
-const (
-	transcriptTurns  = 8
-	transcriptBudget = 40 * time.Second
-	noteTool         = "read_note"
-)
-
-var noteSchema = json.RawMessage(`{"type":"object","properties":{"key":{"type":"string","description":"the key of the note"}},"required":["key"]}`)
+}, sizing{14, func(r room) Work { return transcriptWork(transcriptPlan(r)) }})
 
 // turn is one turn of the transcript and what came of it.
 type turn struct {
-	added int // words that this turn adds to the conversation
 	trial
+	number int
 	prompt int // tokens, 0 when not counted
+	added  int // tokens that this turn adds by our estimate
 	bad    string
 	// malformed says that bad is nothing that a model's lack of ability explains.
 	malformed bool
 }
 
+func (t turn) ok() bool { return t.right() && t.bad == "" }
+
+// Turns that ask for the newest key, and turns that ask for one from the beginning.
+const (
+	following = "following"
+	recalling = "recalling"
+)
+
+// transcriptWork counts what a server with a prefix cache computes.
+func transcriptWork(p agentPlan) Work {
+	w := asks(len(p.growth)+1+6, 60, answerTokens*2)
+	w.PromptTokens += p.tokens()
+	return w
+}
+
+// transcriptPlan is as long as the context and the room allow, eight turns at least and as
+// many as were recorded at most.
+func transcriptPlan(r room) agentPlan {
+	context := r.context
+	if context == 0 {
+		context = 3400
+	}
+	most := context * 8 / 10
+	best := shapedLike(8, min(most, 1200))
+	for tokens := 1200; ; tokens = min(most, tokens*5/4) {
+		p := shapedLike(max(8, min(agentTurns, tokens/150)), tokens)
+		if tokens > most || !r.affords(transcriptWork(p)) {
+			return best
+		}
+		best = p
+		if tokens == most {
+			return best
+		}
+	}
+}
+
+// journey is a transcript under way.
+type journey struct {
+	Subject
+	trail  trail
+	plan   agentPlan
+	recall bool // the model can give back a key from the beginning
+	blue   gates.Canary
+	turns  []turn
+	last   endpoint.Request
+	notes  []string
+}
+
 func transcript(ctx context.Context, ep Subject) (gates.Finding, error) {
-	withTools := false
+	j := &journey{Subject: ep, trail: plainTrail{}, plan: transcriptPlan(ep.room("correctness/transcript"))}
 	if ep.Unable(endpoint.Tools) == "" {
-		able, err := callsAlone(ctx, ep)
+		able, err := j.short(ctx, toolTrail{}, following)
 		if err != nil {
 			return gates.Finding{}, err
 		}
-		withTools = able
+		if able {
+			j.trail = toolTrail{}
+		}
 	}
-	if !withTools {
-		control, err := walk(ctx, ep, plainTrail{}, 3, 0, newBudget(transcriptBudget))
+	if j.trail.name() == (plainTrail{}).name() {
+		able, err := j.short(ctx, plainTrail{}, following)
 		if err != nil {
 			return gates.Finding{}, err
 		}
-		if n := wrongTurns(control); n > 0 {
-			return gates.Skip("this model fails %d of %d turns of a short conversation: too many to judge a long one", n, len(control)).With("%s", control[0].says()), nil
+		if !able {
+			return gates.Skip("this model follows no code through three turns of a short conversation: a long one says nothing"), nil
 		}
 	}
-	var trail trail = plainTrail{}
-	if withTools {
-		trail = toolTrail{}
-	}
-	turns, err := walk(ctx, ep, trail, transcriptTurns, 6, newBudget(transcriptBudget))
+	able, err := j.short(ctx, j.trail, recalling)
 	if err != nil {
 		return gates.Finding{}, err
 	}
-	return judgeTurns(ctx, ep, trail, turns)
-}
-
-// trail is a way to ask for the newest key: by a tool call or in words.
-type trail interface {
-	name() string
-	open(key gates.Canary) endpoint.Request
-	extend(r endpoint.Request, last endpoint.Answer, news string, key gates.Canary) endpoint.Request
-	// judge returns what is wrong with an answer beyond its key, and whether that is the
-	// engine's doing and not the model's.
-	judge(a endpoint.Answer) (bad string, malformed bool)
-	text(a endpoint.Answer) string
-}
-
-// walk plays the turns until the time is up. sentences is the filler in each turn.
-func walk(ctx context.Context, ep Subject, tr trail, n, sentences int, left budget) ([]turn, error) {
-	prose := endpoint.NewProse(uint64(time.Now().UnixNano()))
-	key := ep.Canaries().Issue()
-	own := []gates.Canary{key}
-	r := tr.open(key)
-	var out []turn
-	var last time.Duration
-	added := 0
-	for i := range n {
-		// A server whose context is nearly full refuses or cuts the answer, and is right to.
-		if context := ep.ContextTokens(0); i > 2 && (!left.affords(last*2) || context > 0 && out[i-1].prompt*3/2 > context) {
-			break
+	j.recall = able
+	if err := j.walk(ctx); err != nil {
+		if n := len(j.turns); n > 0 && j.turns[n-1].prompt > 1000 {
+			return ep.died(ctx, j.turns[n-1].prompt, err)
 		}
-		start := time.Now()
-		t := turn{trial: trial{want: key}, added: added}
-		send := ep.Ask
-		if i%2 == 1 {
-			send = ep.AskPlain
-		}
-		t.answer, t.err = send(ctx, r.MaxTokens(128))
-		if tooLong(t.err) && i > 1 {
-			break
-		}
-		if t.err != nil {
-			return out, fmt.Errorf("turn %d: %w", i+1, t.err)
-		}
-		last = time.Since(start)
-		t.prompt = t.answer.Usage.Prompt.Or(0)
-		t.echo, t.seen = ep.Canaries().Judge(tr.text(t.answer), key, own...)
-		t.bad, t.malformed = tr.judge(t.answer)
-		out = append(out, t)
-		key = ep.Canaries().Issue()
-		own = append(own, key)
-		news := prose.Sentences(sentences)
-		added = len(strings.Fields(news))
-		r = tr.extend(r, t.answer, news, key)
-	}
-	return out, nil
-}
-
-func wrongTurns(turns []turn) int {
-	n := 0
-	for _, t := range turns {
-		if !t.right() || t.bad != "" {
-			n++
-		}
-	}
-	return n
-}
-
-func judgeTurns(ctx context.Context, ep Subject, tr trail, turns []turn) (gates.Finding, error) {
-	deepest := turns[len(turns)-1].prompt
-	for i, t := range turns {
-		switch {
-		case t.echo == gates.Foreign:
-			return gates.Fail("turn %d holds the code %s of another conversation", i+1, t.seen).With("%s", t.says()), nil
-		case hardSymptom(t.answer, "") != "":
-			return gates.Fail("turn %d of %d, at %d tokens, is degenerate: %s", i+1, len(turns), t.prompt, hardSymptom(t.answer, "")).With("%s", t.says()), nil
-		case i > 0 && t.prompt > 0 && turns[i-1].prompt > 0 && t.prompt-turns[i-1].prompt < t.added/2: // a word is a token and more
-			return gates.Fail("the prompt stops growing at turn %d: %d tokens after %d", i+1, t.prompt, turns[i-1].prompt).
-				With("each turn resends the whole conversation and adds to it").Because("the head of the conversation is cut, or its history dropped"), nil
-		}
-	}
-	wrong := wrongTurns(turns)
-	if wrong == 0 {
-		return gates.Pass("%d of %d turns right (%s), up to %d tokens", len(turns), len(turns), tr.name(), deepest), nil
-	}
-	// Played once more: what fails again is a parser, template or context fault, or the
-	// model's limit; what does not is state.
-	again, err := walk(ctx, ep, tr, len(turns), 6, newBudget(transcriptBudget))
-	if err != nil {
 		return gates.Finding{}, err
 	}
-	var first turn
-	at := 0
-	for i, t := range turns {
-		if !t.right() || t.bad != "" {
-			first, at = t, i+1
-			break
-		}
+	if err := j.otherClients(ctx); err != nil {
+		return gates.Finding{}, err
 	}
-	say := func(f gates.Finding) gates.Finding {
-		f = f.With("turn %d of %d, at %d tokens: %s", at, len(turns), first.prompt, first.says())
-		if first.bad != "" {
-			f = f.With("%s", first.bad)
-		}
-		return f.With("played again: %d of %d turns wrong", wrongTurns(again), len(again))
-	}
-	switch {
-	case first.malformed && wrong+wrongTurns(again) >= 2, wrong >= 2 && wrongTurns(again) >= 2 && wrong*4 >= len(turns):
-		return say(gates.Fail("%d of %d turns are wrong (%s)", wrong, len(turns), tr.name())), nil
-	}
-	return say(gates.Warn("wrong in %d of %d turns (%s)", wrong, len(turns), tr.name())), nil
+	return j.judge(ctx)
 }
 
-// callsAlone finds out whether the model makes the call at all: two tries of the
-// first turn, short and alone.
-func callsAlone(ctx context.Context, ep Subject) (bool, error) {
+// short plays two conversations of three turns: can the model do it at all?
+func (j *journey) short(ctx context.Context, tr trail, kind string) (bool, error) {
 	for range 2 {
-		key := ep.Canaries().Issue()
-		a, err := ep.Ask(ctx, toolTrail{}.open(key).MaxTokens(128))
-		if err != nil {
+		t, err := j.shortOnce(ctx, tr, kind)
+		if err != nil || !t.ok() {
 			return false, err
-		}
-		echo, _ := ep.Canaries().Judge(toolTrail{}.text(a), key)
-		if bad, _ := (toolTrail{}).judge(a); bad != "" || echo != gates.Found {
-			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// toolTrail follows keys by calling a tool.
-type toolTrail struct{}
-
-func (toolTrail) name() string { return "by tool calls" }
-
-func (toolTrail) open(key gates.Canary) endpoint.Request {
-	return endpoint.Conversation().Tool(noteTool, "Read the note with the given key.", noteSchema).Choose("auto").
-		System("You follow a trail of notes. Always answer by calling " + noteTool + " with the next key.").
-		User("The next key is " + key.String() + ". Call " + noteTool + " with the next key.")
-}
-
-func (toolTrail) extend(r endpoint.Request, last endpoint.Answer, news string, key gates.Canary) endpoint.Request {
-	call := endpoint.ToolCall{ID: "call_0", Name: noteTool, Arguments: "{}"}
-	if len(last.Calls) > 0 {
-		call = last.Calls[0]
-		if !json.Valid([]byte(call.Arguments)) {
-			call.Arguments = "{}"
+// shortOnce plays three turns from a new beginning, and returns the last.
+func (j *journey) shortOnce(ctx context.Context, tr trail, kind string) (turn, error) {
+	prose := j.fresh()
+	blue, key := j.Canaries().Issue(), j.Canaries().Issue()
+	own := []gates.Canary{blue, key}
+	opening := prose.Sentence()
+	if kind == recalling {
+		opening += " " + planted(tr, blue)
+	}
+	r := tr.open(opening, key)
+	var t turn
+	for i := range 3 {
+		want := key
+		if i == 2 && kind == recalling {
+			want = blue
 		}
-		if call.ID == "" {
-			call.ID = "call_0"
+		a, err := j.Ask(ctx, r.MaxTokens(128))
+		if err != nil {
+			return t, err
+		}
+		t = j.turnOf(tr, a, want, own)
+		if !t.ok() {
+			return t, nil
+		}
+		key = j.Canaries().Issue()
+		own = append(own, key)
+		next := following
+		if i == 1 {
+			next = kind
+		}
+		r = tr.extend(r, step{answer: a, key: want, right: true}, prose.Sentence(), next, key)
+	}
+	return t, nil
+}
+
+// planted are the words by which a key is told at the beginning.
+func planted(tr trail, blue gates.Canary) string {
+	if tr.name() == (plainTrail{}).name() {
+		return "The blue code is " + blue.String() + "."
+	}
+	return "The blue key is " + blue.String() + "."
+}
+
+func (j *journey) turnOf(tr trail, a endpoint.Answer, want gates.Canary, own []gates.Canary) turn {
+	t := turn{trial: trial{want: want, answer: a}, prompt: a.Usage.Prompt.Or(0)}
+	t.echo, t.seen = j.Canaries().Judge(tr.text(a), want, own...)
+	t.bad, t.malformed = tr.judge(a)
+	return t
+}
+
+// walk plays the turns until the plan or the time is used up.
+func (j *journey) walk(ctx context.Context) error {
+	clock := j.clock("correctness/transcript")
+	prose := j.fresh()
+	j.blue = j.Canaries().Issue()
+	key := j.Canaries().Issue()
+	own := []gates.Canary{j.blue, key}
+	// The key from the beginning stands before the bulk of the system prompt, as far from the
+	// end as anything can be.
+	opening := prose.Sentence()
+	if j.recall {
+		opening += " " + planted(j.trail, j.blue)
+	}
+	r := j.trail.open(opening+" "+prose.Sentences(max(1, j.plan.first/endpoint.TokensPerSentence)), key)
+	want, kind := key, following
+	added := 0
+	wrongInARow := 0
+	for i := 0; i <= len(j.plan.growth); i++ {
+		// A server whose context is nearly full refuses or cuts the answer, and is right to.
+		if n := len(j.turns); n > 2 {
+			lastPrompt := j.turns[n-1].prompt
+			if context := j.ContextTokens(0); context > 0 && lastPrompt*10 > context*9 {
+				break
+			}
+		}
+		start := time.Now()
+		send := j.Ask
+		if i%2 == 1 {
+			send = j.AskPlain
+		}
+		a, err := send(ctx, r.MaxTokens(128))
+		if err != nil {
+			again, fixed, e := j.otherIDs(ctx, r, err, i)
+			if e != nil || !fixed {
+				if i > 1 && tooLong(err) && j.nearlyFull() {
+					break
+				}
+				return fmt.Errorf("turn %d: %w", i+1, errors.Join(e, err))
+			}
+			a = again
+		}
+		t := j.turnOf(j.trail, a, want, own)
+		t.number, t.added, t.kind, t.request = i+1, added, kind, r
+		j.turns = append(j.turns, t)
+		j.last = r
+		if wrongInARow++; t.ok() {
+			wrongInARow = 0
+		}
+		if i == len(j.plan.growth) || wrongInARow >= 5 || !clock.affords(time.Since(start)) && i >= 7 {
+			break
+		}
+		key = j.Canaries().Issue()
+		own = append(own, key)
+		was := step{answer: a, key: want, right: t.ok(), talked: i == 2}
+		want, kind = key, following
+		if j.recall && i%5 == 4 {
+			want, kind = j.blue, recalling
+		}
+		news := j.news(prose, i, j.plan.growth[i]-leastGrowth)
+		added = max(j.plan.growth[i]-leastGrowth, 0)
+		r = j.trail.extend(r, was, news, kind, key)
+	}
+	return nil
+}
+
+func (j *journey) nearlyFull() bool {
+	n := len(j.turns)
+	context := j.ContextTokens(0)
+	return n > 0 && (context == 0 || j.turns[n-1].prompt*2 > context)
+}
+
+// news is what a tool says: a file, the result of an edit, or what a command printed.
+func (j *journey) news(p *endpoint.Prose, i, tokens int) string {
+	if tokens <= 0 {
+		return "ok"
+	}
+	switch i % 3 {
+	case 0:
+		return source(p, tokens)
+	case 1:
+		return "The edit was applied. The file now begins:\n" + source(p, tokens)
+	}
+	return "exit status zero\n" + p.Sentences(max(1, tokens/endpoint.TokensPerSentence))
+}
+
+// otherIDs tries other ways to write the ids of calls where a short history is refused: some
+// models' templates want ids of a form of their own.
+func (j *journey) otherIDs(ctx context.Context, r endpoint.Request, err error, i int) (endpoint.Answer, bool, error) {
+	if _, tools := j.trail.(toolTrail); !tools || !tooLong(err) || i == 0 || j.nearlyFull() && i > 4 {
+		return endpoint.Answer{}, false, nil
+	}
+	for _, style := range idStyles {
+		a, err := j.Ask(ctx, r.CallIDs(style.id).MaxTokens(128))
+		if ended(ctx) {
+			return a, false, context.Cause(ctx)
+		}
+		if err == nil {
+			j.trail = toolTrail{id: style.id}
+			j.notes = append(j.notes, "a history with the server's own ids of calls is refused, one with ids such as "+style.id(0)+" is taken")
+			return a, true, nil
 		}
 	}
-	return r.Called(call, news+" The next key is "+key.String()+". Call "+noteTool+" with the next key.")
+	return endpoint.Answer{}, false, nil
 }
 
-func (toolTrail) judge(a endpoint.Answer) (bad string, malformed bool) {
-	switch {
-	case len(a.Calls) == 0 && strings.Contains(a.Content, noteTool) && strings.Contains(a.Content, `{"`):
-		return "the call stands as text in the content", true
-	case len(a.Calls) == 0:
-		return "no tool call came", false
-	case len(a.Calls) > 16:
-		return fmt.Sprintf("%d calls came in place of one", len(a.Calls)), true
-	case len(a.Calls) > 1:
-		return fmt.Sprintf("%d calls came in place of one", len(a.Calls)), false
-	case a.Calls[0].Name != noteTool:
-		return "the call names " + gates.Quote(a.Calls[0].Name, 60), true
-	case !json.Valid([]byte(a.Calls[0].Arguments)):
-		return "the call's arguments are not JSON: " + gates.Quote(a.Calls[0].Arguments, 120), true
-	case a.Finish != "tool_calls":
-		return "finish_reason is " + gates.Quote(a.Finish, 20) + " beside a call", true
+// otherClients plays a short conversation with each style of ids: a client that made its
+// own ids, or came from another server, must be answered too.
+func (j *journey) otherClients(ctx context.Context) error {
+	if _, tools := j.trail.(toolTrail); !tools || len(j.notes) > 0 {
+		return nil
 	}
-	return "", false
-}
-
-func (toolTrail) text(a endpoint.Answer) string {
-	if len(a.Calls) == 0 {
-		return a.Visible()
+	for _, style := range idStyles {
+		t, err := j.shortOnce(ctx, toolTrail{id: style.id}, following)
+		switch {
+		case tooLong(err):
+			j.notes = append(j.notes, "a history whose calls have ids such as "+style.id(0)+" is refused")
+		case err != nil:
+			return err
+		case !t.ok():
+			if t, err = j.shortOnce(ctx, toolTrail{id: style.id}, following); err == nil && !t.ok() {
+				j.notes = append(j.notes, "after calls with ids such as "+style.id(0)+" the next is wrong, and not after the server's own")
+			}
+		}
 	}
-	return a.Calls[0].Arguments
+	return nil
 }
 
-// plainTrail asks for the newest code in words.
-type plainTrail struct{}
-
-func (plainTrail) name() string { return "in words" }
-
-func (plainTrail) open(key gates.Canary) endpoint.Request {
-	return endpoint.Chat("The secret code is " + key.String() + ". What is the secret code?")
+// idStyles are the forms that models' templates want the ids of calls in.
+var idStyles = []struct{ id func(n int) string }{
+	{func(n int) string { return fmt.Sprintf("functions.%s:%d", fileTool, n) }},
+	{func(n int) string { return fmt.Sprintf("call%05d", n) }}, // nine letters and digits
+	{func(n int) string { return fmt.Sprintf("call_%024d", n) }},
 }
-
-func (plainTrail) extend(r endpoint.Request, last endpoint.Answer, news string, key gates.Canary) endpoint.Request {
-	if news != "" {
-		news += " "
-	}
-	return r.Assistant(last.Visible()).User(news + "Now the secret code is " + key.String() + ". What is the secret code?")
-}
-
-func (plainTrail) judge(endpoint.Answer) (string, bool) { return "", false }
-
-func (plainTrail) text(a endpoint.Answer) string { return a.Visible() }

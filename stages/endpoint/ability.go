@@ -211,8 +211,10 @@ func tryLogprobs(ctx context.Context, e Endpoint) (State, string) {
 	a := e.Complete(ctx, Chat("Hello").MaxTokens(4).Logprobs(2))
 	switch {
 	case a.Err() != nil:
+		e.FoundUnable(Logprobs, refusal(a.Err()))
 		return Unavailable, refusal(a.Err())
 	case len(a.Logprobs) == 0:
+		e.FoundUnable(Logprobs, "taken, and none come")
 		return Unavailable, "taken, and none come"
 	}
 	return Verified, fmt.Sprintf("%d tokens, %d alternatives", len(a.Logprobs), len(a.Logprobs[0].Top))

@@ -31,6 +31,7 @@ const (
 	Kernels     gates.Capability = "kernels"      // the engine has compiled kernels at all
 	Reasons     gates.Capability = "reasoning"    // the model thinks before it answers
 	Images      gates.Capability = "images"       // pictures are taken in messages
+	Logprobs    gates.Capability = "logprobs"     // the likelihood of each token is told
 )
 
 // Engine knows one kind of server. Its methods ask the server anew each time.

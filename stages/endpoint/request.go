@@ -72,16 +72,56 @@ func (r Request) Assistant(text string) Request {
 	return r.message(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: text})
 }
 
+// Begin returns the request with a text before that of its first message: what comes after
+// is then in no cache.
+func (r Request) Begin(text string) Request {
+	if len(r.messages) == 0 {
+		return r
+	}
+	r.messages = slices.Clone(r.messages)
+	r.messages[0].Content = text + " " + r.messages[0].Content
+	return r
+}
+
 // Called returns the request with an assistant message that made one call, and the
 // tool's answer to it.
 func (r Request) Called(call ToolCall, result string) Request {
+	return r.CalledSaying("", call, result)
+}
+
+// CalledSaying is [Request.Called] for a message that held text beside its call.
+func (r Request) CalledSaying(text string, call ToolCall, result string) Request {
 	r = r.message(openai.ChatCompletionMessage{
-		Role: openai.ChatMessageRoleAssistant,
+		Role: openai.ChatMessageRoleAssistant, Content: text,
 		ToolCalls: []openai.ToolCall{{
 			ID: call.ID, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: call.Name, Arguments: call.Arguments},
 		}},
 	})
 	return r.message(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: call.ID, Content: result})
+}
+
+// CallIDs returns the request with other ids for the calls of its history, the n-th from 0
+// called id(n), and the results tied to them.
+func (r Request) CallIDs(id func(n int) string) Request {
+	r.messages = slices.Clone(r.messages)
+	now := map[string]string{}
+	n := 0
+	for i, m := range r.messages {
+		if len(m.ToolCalls) > 0 {
+			calls := slices.Clone(m.ToolCalls)
+			for k := range calls {
+				was := calls[k].ID
+				calls[k].ID = id(n)
+				now[was] = calls[k].ID
+				n++
+			}
+			r.messages[i].ToolCalls = calls
+		}
+		if other, ok := now[m.ToolCallID]; ok && m.ToolCallID != "" {
+			r.messages[i].ToolCallID = other
+		}
+	}
+	return r
 }
 
 // Tool returns the request with a tool on offer; schema is its parameters' JSON
@@ -143,6 +183,9 @@ func (r Request) Temperature(t float64) Request { r.temp = t; return r }
 
 // Seed returns the request with a seed.
 func (r Request) Seed(n int) Request { r.seed = &n; return r }
+
+// Unseeded returns the request without a seed.
+func (r Request) Unseeded() Request { r.seed = nil; return r }
 
 // Stop returns the request with stop strings.
 func (r Request) Stop(texts ...string) Request { r.stop = texts; return r }

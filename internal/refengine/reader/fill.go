@@ -195,8 +195,27 @@ func (f *filler) fill(name string, schema gjson.Result, depth int) (raw string, 
 	case "null":
 		return "null", true
 	}
+	if v, ok := f.byName(name); ok {
+		return jsonString(shape(v, s)), true
+	}
 	v, ok := f.str(name, at, given)
 	return jsonString(shape(v, s)), ok
+}
+
+// byName finds the value that a text names, as in "call it with the blue key", among
+// what the conversation has said: of several, the latest.
+func (f *filler) byName(name string) (string, bool) {
+	const lead = "with the "
+	for at := strings.LastIndex(f.low, lead); at >= 0; at = strings.LastIndex(f.low[:at], lead) {
+		which, rest, _ := strings.Cut(f.low[at+len(lead):], " ")
+		if !strings.HasPrefix(rest, spaces(name)) || !wordEdge(rest, 0, len(spaces(name))) || fillers[which] {
+			continue
+		}
+		if n, ok := f.c.find(which + " " + spaces(name)); ok {
+			return n.value, true
+		}
+	}
+	return "", false
 }
 
 // choose picks the member of an enumeration that the text names.

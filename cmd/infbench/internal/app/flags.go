@@ -77,6 +77,7 @@ func hardwareFlags() []cli.Flag {
 
 func correctnessFlags() []cli.Flag {
 	return []cli.Flag{
+		&cli.BoolFlag{Name: "batch-invariant", Usage: "the server is declared to answer the same in every batch: any difference is a failure"},
 		&cli.DurationFlag{Name: "budget", DefaultText: "10m", Usage: "time for stage 3: its checks go as deep as their share of it allows"},
 	}
 }
@@ -145,6 +146,9 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	}
 	s.json, s.quiet = ctx.Bool("json"), ctx.Bool("quiet")
 	s.waitReady, s.deadline, s.line, s.report = ctx.Duration("wait-ready"), ctx.Duration("deadline"), ctx.Bool("line"), ctx.String("report")
+	if ctx.IsSet("batch-invariant") {
+		s.BatchInvariant = ctx.Bool("batch-invariant")
+	}
 	if ctx.IsSet("budget") {
 		s.Budget = ctx.Duration("budget")
 	}

@@ -145,23 +145,25 @@ type selftestWire struct {
 }
 
 type selftestRowWire struct {
-	Fault    string          `json:"fault,omitempty"`
-	Doc      string          `json:"doc,omitempty"`
-	Modes    []string        `json:"modes,omitempty"`
-	Stage    int             `json:"stage,omitempty"`
-	Engine   string          `json:"engine"`
-	Caught   []string        `json:"caught"`
-	Unopened string          `json:"unopened,omitempty"`
-	Problem  string          `json:"problem,omitempty"`
-	TookMS   int64           `json:"took_ms"`
-	Verdicts []gates.Verdict `json:"verdicts"`
+	Fault  string   `json:"fault,omitempty"`
+	Doc    string   `json:"doc,omitempty"`
+	Modes  []string `json:"modes,omitempty"`
+	Stage  int      `json:"stage,omitempty"`
+	Engine string   `json:"engine"`
+	// Condition is what the checks of stage 3 say that the fault takes, "" where they do not.
+	Condition gates.Condition `json:"condition,omitzero"`
+	Caught    []string        `json:"caught"`
+	Unopened  string          `json:"unopened,omitempty"`
+	Problem   string          `json:"problem,omitempty"`
+	TookMS    int64           `json:"took_ms"`
+	Verdicts  []gates.Verdict `json:"verdicts"`
 }
 
 func selftestJSON(t selftest.Table) selftestWire {
 	out := selftestWire{Schema: "infbench.selftest/v1", Rows: []selftestRowWire{}, Problems: append([]string{}, t.Problems()...)}
 	for _, r := range t.Rows {
 		out.Rows = append(out.Rows, selftestRowWire{
-			Fault: r.Fault, Doc: r.Info.Doc, Modes: r.Info.Modes, Stage: r.Info.Stage, Engine: r.Engine, Caught: append([]string{}, r.Caught()...),
+			Fault: r.Fault, Doc: r.Info.Doc, Modes: r.Info.Modes, Stage: r.Info.Stage, Engine: r.Engine, Condition: r.Condition(), Caught: append([]string{}, r.Caught()...),
 			Unopened: r.Unopened, Problem: r.Problem(), TookMS: r.Took.Milliseconds(), Verdicts: append([]gates.Verdict{}, r.Verdicts...),
 		})
 	}
@@ -173,10 +175,10 @@ func selftestPage(w io.Writer, t selftest.Table) error {
 	fmt.Fprintf(w, `# Faults and who catches them
 
 Printed by `+"`infbench selftest --markdown`"+` on the embedded engine: stages 1 to 3 were run over each fault, up to the stage that must catch it. A check in
-bold failed, the others warned. %d faults, %d healthy rows.
+bold failed, the others warned. *Wrong* is what stage 3 says that the fault takes to show. %d faults, %d healthy rows.
 
-| fault | what a client sees | failure modes | caught by |
-|---|---|---|---|
+| fault | what a client sees | failure modes | wrong | caught by |
+|---|---|---|---|---|
 `, faultRows(t), len(t.Rows)-faultRows(t))
 	for _, r := range t.Rows {
 		if r.Fault == "" {
@@ -200,7 +202,7 @@ bold failed, the others warned. %d faults, %d healthy rows.
 		if by == "" {
 			by = "harmless: nobody may object"
 		}
-		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", r.Fault, r.Info.Doc, strings.Join(r.Info.Modes, " "), by)
+		fmt.Fprintf(w, "| `%s` | %s | %s | %s | %s |\n", r.Fault, r.Info.Doc, strings.Join(r.Info.Modes, " "), r.Condition().Words(), by)
 	}
 	fmt.Fprintf(w, "\n## What would escape without a check\n\n| check | faults that it alone catches |\n|---|---|\n")
 	sole := t.Sole()

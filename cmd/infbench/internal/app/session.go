@@ -17,6 +17,7 @@ import (
 	"infbench/record"
 	"infbench/stages/checkpoint"
 	"infbench/stages/checkpoint/remote"
+	"infbench/stages/correctness"
 	"infbench/stages/endpoint"
 )
 
@@ -131,6 +132,11 @@ func (s *session) open(ctx context.Context) (endpoint.Endpoint, error) {
 		s.ep, s.err = endpoint.Open(ctx, s.target, o)
 	})
 	return s.ep, s.err
+}
+
+// correctness returns how far stage 3 goes.
+func (s *session) correctness(stated func(correctness.Estimate)) correctness.Options {
+	return correctness.Options{Budget: s.set.Budget, Invariant: s.set.BatchInvariant, LoadTokens: s.set.workload.PromptTokens, Stated: stated}
 }
 
 // context returns the context that is stated, by the person or else by the checkpoint.

@@ -36,6 +36,8 @@ type Config struct {
 	Performance Performance
 	// Budget is the time for stage 3, 0 where it is not stated.
 	Budget time.Duration
+	// BatchInvariant says that the server is declared to answer the same in every batch.
+	BatchInvariant bool
 }
 
 // Identity states what the server does not tell.
@@ -77,7 +79,8 @@ type file struct {
 		Kernels []string `toml:"kernels"`
 	} `toml:"hardware"`
 	Correctness struct {
-		Budget string `toml:"budget"`
+		Budget         string `toml:"budget"`
+		BatchInvariant bool   `toml:"batch_invariant"`
 	} `toml:"correctness"`
 	Performance struct {
 		Arrival      []string `toml:"arrival"`
@@ -131,8 +134,9 @@ func Parse(text string) (Config, error) {
 	}
 	c := Config{
 		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, Context: f.Context, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Headers: f.Headers,
-		Identity: Identity{f.Identity.Image, f.Identity.Accelerator, f.Identity.Checkpoint},
-		Hardware: Hardware{f.Hardware.Device, f.Hardware.Kernels},
+		BatchInvariant: f.Correctness.BatchInvariant,
+		Identity:       Identity{f.Identity.Image, f.Identity.Accelerator, f.Identity.Checkpoint},
+		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels},
 		Performance: Performance{
 			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer,
 		},
@@ -174,7 +178,7 @@ func Parse(text string) (Config, error) {
 // known lists every key of a file.
 var known = []string{
 	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
-	"hardware.device", "hardware.kernels", "correctness.budget", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
+	"hardware.device", "hardware.kernels", "correctness.budget", "correctness.batch_invariant", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
 	"performance.output_tokens", "performance.tokenizer",
 }
 

@@ -22,12 +22,14 @@ type reportWire struct {
 }
 
 type stageWire struct {
-	Stage    int             `json:"stage"`
-	Name     string          `json:"name"`
-	Status   string          `json:"status"`
-	Why      string          `json:"why,omitempty"`
-	TookMS   int64           `json:"took_ms"`
-	Verdicts []gates.Verdict `json:"verdicts"`
+	Stage  int    `json:"stage"`
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Why    string `json:"why,omitempty"`
+	// Condition is what most of the failures take; "" where none says.
+	Condition gates.Condition `json:"condition,omitzero"`
+	TookMS    int64           `json:"took_ms"`
+	Verdicts  []gates.Verdict `json:"verdicts"`
 	// Engines says, for each check that failed, what engines do on the defect.
 	Engines map[string][]gates.Consequence `json:"engines,omitempty"`
 }
@@ -46,7 +48,7 @@ func JSON(w io.Writer, command string, exit int, problem string, subject gates.S
 		out.Perf = &perf
 	}
 	for _, r := range rep.Results {
-		s := stageWire{Stage: r.Stage.Number(), Name: r.Stage.String(), TookMS: r.Took.Milliseconds(), Verdicts: append([]gates.Verdict{}, r.Verdicts...)}
+		s := stageWire{Stage: r.Stage.Number(), Name: r.Stage.String(), Condition: gates.ConditionOf(r.Verdicts), TookMS: r.Took.Milliseconds(), Verdicts: append([]gates.Verdict{}, r.Verdicts...)}
 		for _, v := range r.Verdicts {
 			if does := about(v.Check()).Does; v.Status() == gates.Failed && len(does) > 0 {
 				if s.Engines == nil {

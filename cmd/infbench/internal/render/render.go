@@ -71,6 +71,9 @@ func Verdicts(w io.Writer, s Style, rep stages.Report, about func(id string) gat
 			continue
 		}
 		fmt.Fprintf(w, "%s  %s  %s in %v\n", s.paint(bold, fmt.Sprintf("%-22s", head)), s.status(res.Status), plural(len(res.Verdicts), "check"), round(res.Took))
+		if c := gates.ConditionOf(res.Verdicts); c != 0 && res.Status == gates.Failed {
+			fmt.Fprintf(w, "  it is wrong %s\n", c.Words())
+		}
 		inner := s
 		if len(res.Verdicts) > many && !s.All {
 			inner.Quiet = true
