@@ -91,8 +91,16 @@ func TestTenantTail(t *testing.T) {
 			{"The red code is 71640258. The blue code is 48213907. " + red, "71640258"}, // too short to share anything
 			{head + "What is the capital of France?", ""},
 			// However often one is repeated, the other is not forgotten.
-			{head + red, "48213907"}, {head + red, "48213907"}, {head + red, "48213907"}, {head + red, "48213907"}, {head + red, "48213907"},
-			{head + red, "48213907"}, {head + red, "48213907"}, {head + red, "48213907"}, {head + red, "48213907"}, {head + red, "48213907"},
+			{head + red, "48213907"},
+			{head + red, "48213907"},
+			{head + red, "48213907"},
+			{head + red, "48213907"},
+			{head + red, "48213907"},
+			{head + red, "48213907"},
+			{head + red, "48213907"},
+			{head + red, "48213907"},
+			{head + red, "48213907"},
+			{head + red, "48213907"},
 		} {
 			got := chat(t, url, v.prompt, stream, "")
 			if s := healthy(got); s != "" || !strings.Contains(got.text, v.code) || v.code == "" && strings.ContainsAny(got.text, "0123456789") {
