@@ -89,7 +89,9 @@ func TestUpstreamAway(t *testing.T) {
 func TestEventsAreNotHeldBack(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{
-		"", "no-done", "id-changes", "markers", "comments", "abort-kills", "first-token-wrong:above=0", "stops-early:words=99"} {
+		"", "no-done", "id-changes", "markers", "comments", "abort-kills", "first-token-wrong:above=0", "stops-early:words=99",
+		"quiet-kv", "tenant-tail", "decoy:depth=0", "drift-in-company", "far-in-company:above=0,words=40", "response-cache", "duplicated-stream", "preempt-offset", "evicted-wrong",
+	} {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			pause := make(chan struct{})
