@@ -1,5 +1,7 @@
 package faultproxy
 
+import "slices"
+
 // Conditions are the parameters that every fault takes. Several must hold together.
 // A fault that names one of them among its own parameters only gives it a default.
 func Conditions() []Param {
@@ -13,14 +15,30 @@ func Conditions() []Param {
 	}
 }
 
+// byDefault is a condition that holds for a fault unless its spec says otherwise.
+func byDefault(name, value string) Param {
+	list := Conditions()
+	p := list[slices.IndexFunc(list, func(p Param) bool { return p.Name == name })]
+	p.Default = value
+	return p
+}
+
+// The two conditions that faults have most.
+var (
+	inCompany = byDefault("above", "1")
+	whenWarm  = byDefault("warm", "1")
+)
+
 // conditions say when a fault acts. A negative number is not asked.
 type conditions struct {
 	above, after, depth, warm, every, stream int
 }
 
-func newConditions(o options) conditions {
+// newConditions leaves out what the fault asks itself.
+func newConditions(o options, params []Param) conditions {
 	ask := func(name string) int {
-		if _, given := o[name]; !given {
+		own := slices.ContainsFunc(params, func(p Param) bool { return p.Name == name && p.own })
+		if _, given := o[name]; !given || own {
 			return -1
 		}
 		return o.number(name)
@@ -37,7 +55,7 @@ func newConditions(o options) conditions {
 func (c conditions) hold(x *exchange) bool {
 	switch {
 	case c.after >= 0 && x.earlier < c.after,
-		c.depth >= 0 && len([]rune(x.prompt)) <= c.depth,
+		c.depth >= 0 && x.length <= c.depth,
 		c.warm >= 0 && x.warm != (c.warm == 1),
 		c.every > 0 && (x.earlier+1)%c.every != 0,
 		c.stream >= 0 && x.streams != (c.stream == 1),

@@ -34,6 +34,8 @@ func TestConditions(t *testing.T) {
 		{"markers:stream=0", []string{"a"}, "x", false},
 		{"markers:above=1", []string{"a", "b"}, "..", true},
 		{"markers:above=0", []string{"a", "b"}, "xx", true},
+		// A fault may ask a condition itself, and the others hold all the same.
+		{"guided-kills:above=0,after=0", []string{"a", "b"}, "..", true},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%s/%v", test.spec, test.stream), func(t *testing.T) {

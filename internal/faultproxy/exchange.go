@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // An exchange is one request through the proxy, as faults see it.
@@ -24,19 +25,31 @@ type exchange struct {
 	// they were written: a fault that drops the system message must not sort the
 	// keys of a tool.
 	fields  map[string]json.RawMessage
-	rewrite bool // fields were changed
+	rewrite bool        // fields were changed
+	header  http.Header // of the answer
 	body    []byte
 
-	prompt  string   // all text of the prompt, as the client sent it
-	runs    []string // its runs of at least longRun digits
+	prompt string   // all text of the prompt, as the client sent it
+	length int      // its characters
+	head   string   // how it begins; "" where it is too short to share anything
+	runs   []string // its runs of at least longRun digits
+	limit  int      // tokens that the answer may have; 0: not said
+	bound  bool     // the answer must have a form
+
 	earlier int      // generation requests before this one
-	warm    bool
+	ahead   int      // of them in flight when it came
+	warm    bool     // an earlier prompt began the same
+	again   bool     // an earlier prompt was the same
+	away    int      // characters of other prompts since the latest one that began the same
 	stale   []string // digit runs of the first prompt that began the same
 	crowd   int      // most requests that were ever in flight together before this one
 	dropped bool     // the client left a stream before its end; known when it is over
 
-	most    int      // guarded by traffic.mu
-	foreign []string // guarded by traffic.mu
+	// These are guarded by traffic.mu.
+	most      int
+	mostBound int
+	foreign   []string
+	with      []*exchange
 }
 
 // longRun is the shortest run of digits that is taken for a planted code.
@@ -57,8 +70,30 @@ func newExchange(p *Proxy, r *http.Request) (*exchange, error) {
 	}
 	_ = json.Unmarshal(x.fields["stream"], &x.streams)
 	x.prompt = x.promptText()
+	x.length, x.head = utf8.RuneCountInString(x.prompt), headOf(x.prompt)
 	x.runs = digitRuns(x.prompt, longRun)
+	x.limit, x.bound = x.limitOf(), x.bindsForm()
 	return x, nil
+}
+
+// limits are the names of the token limit.
+var limits = []string{"max_tokens", "max_completion_tokens"}
+
+func (x *exchange) limitOf() (tokens int) {
+	for _, name := range limits {
+		var n int
+		if json.Unmarshal(x.fields[name], &n) == nil {
+			tokens = max(tokens, n)
+		}
+	}
+	return tokens
+}
+
+// bindsForm: the request has a response_format other than text.
+func (x *exchange) bindsForm() bool {
+	var format struct{ Type string }
+	_ = json.Unmarshal(x.fields["response_format"], &format)
+	return strings.HasPrefix(format.Type, "json")
 }
 
 func (x *exchange) promptText() string {
@@ -119,6 +154,14 @@ func (x *exchange) chance(id string) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", id, x.earlier)
 	return rand.New(rand.NewPCG(x.seed, h.Sum64()))
+}
+
+// lot is a number below 1 that the seed and the prompt alone decide: equal prompts draw the
+// same.
+func (x *exchange) lot(id string) float64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %s", id, x.prompt)
+	return rand.New(rand.NewPCG(x.seed, h.Sum64())).Float64()
 }
 
 // wait returns after d, or when the client has left.

@@ -3,6 +3,7 @@ package faultproxy_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"regexp"
@@ -45,7 +46,7 @@ func want(ok bool, what string) string {
 	if ok {
 		return ""
 	}
-	return what
+	return cmp.Or(what, "there is nothing")
 }
 
 func all(said ...string) string {
@@ -483,7 +484,7 @@ func usageSame(got, good answer) string {
 
 func refused(status int) symptom {
 	return func(got, _ answer) string {
-		return want(got.status == status && gjson.Get(got.raw, "error.message").Exists(), got.raw)
+		return want(got.status == status && gjson.Get(got.raw, "error.message").Exists(), fmt.Sprint("got ", got.status, got.broken, got.raw))
 	}
 }
 
@@ -506,6 +507,9 @@ func halved(got, good answer) string {
 var elsewhere = []string{
 	"crosstalk", "stale-cache", "forget-early", "restart", "hang", "slow-first", "drip", "image-dropped", "image-stale", "image-blurred", "double-bos",
 	"any-model", "usage-unasked", "slow-poison", "abort-kills", "abort-leaks",
+	"first-user-only", "late-arrivals-decay", "context-divided", "mixed-lengths-wrong", "batch-size-wrong", "preempt-offset", "duplicated-stream", "reordered-stream", "scores-off",
+	"response-cache", "evicted-wrong", "partial-hit-wrong", "block-edge-wrong", "tenant-tail", "drift-in-company", "far-in-company", "drift-warm", "far-warm",
+	"decoy", "hangs-deep", "dies-deep", "declines-deep", "quiet-kv", "drops-turn", "ids-rewritten", "text-and-call", "reasoning-returned", "salad-in-json", "guided-kills",
 }
 
 var modeID = regexp.MustCompile(`^[A-Z]{3,4}-[0-9]{2}$`)

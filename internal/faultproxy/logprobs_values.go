@@ -106,3 +106,41 @@ var _ = register(fault{
 		}
 	}}),
 })
+
+var _ = register(fault{
+	Info: Info{
+		ID: "scores-off", Stage: 3, Modes: []string{"LGP-05"},
+		Doc:    "with another request in flight the log probability of every token is too low",
+		Params: []Param{inCompany, number("hundredths", "30", "by how many hundredths of a nat")},
+	},
+	build: func(o options) acts {
+		// Of the alternatives too: else the chosen token would not be the first of them.
+		lower := func(v any) any {
+			f, ok := toFloat(v)
+			if !ok {
+				return v
+			}
+			return toReal(f - float64(o.number("hundredths"))/100)
+		}
+		return acts{answer: changeParts(func(p part) (changed bool) {
+			eachScore(p, func(entry object) {
+				entry["logprob"] = lower(entry["logprob"])
+				changed = true
+			})
+			legacy, _ := p.choice["logprobs"].(object)
+			list, _ := legacy["token_logprobs"].([]any)
+			for i, v := range list {
+				list[i] = lower(v)
+				changed = true
+			}
+			tops, _ := legacy["top_logprobs"].([]any)
+			for _, t := range tops {
+				top, _ := t.(object)
+				for name, v := range top {
+					top[name] = lower(v)
+				}
+			}
+			return changed
+		})}
+	},
+})

@@ -16,6 +16,7 @@ type Param struct {
 
 	kind    kind
 	choices []string // of a choice
+	own     bool     // it has the name of a condition, and the fault asks it itself
 }
 
 type kind uint8
@@ -24,6 +25,7 @@ const (
 	wholeNumber kind = iota
 	duration
 	choice
+	wholeNumbers
 )
 
 func number(name, fallback, doc string) Param {
@@ -32,6 +34,17 @@ func number(name, fallback, doc string) Param {
 
 func span(name, fallback, doc string) Param {
 	return Param{Name: name, Default: fallback, Doc: doc, kind: duration}
+}
+
+// numbers are separated by a plus sign, since a comma ends a parameter.
+func numbers(name, fallback, doc string) Param {
+	return Param{Name: name, Default: fallback, Doc: doc, kind: wholeNumbers}
+}
+
+// asksItself is for a parameter that is not to narrow the whole fault.
+func asksItself(p Param) Param {
+	p.own = true
+	return p
 }
 
 // oneOf has its first choice as default.
@@ -50,6 +63,12 @@ func (p Param) check(text string) error {
 		if d, err := time.ParseDuration(text); err != nil || d < 0 {
 			return fmt.Errorf("%s=%s: want a duration such as 250ms, not negative", p.Name, text)
 		}
+	case wholeNumbers:
+		for one := range strings.SplitSeq(text, "+") {
+			if n, err := strconv.Atoi(one); err != nil || n < 0 {
+				return fmt.Errorf("%s=%s: want whole numbers such as 4+8, not negative", p.Name, text)
+			}
+		}
 	case choice:
 		if !slices.Contains(p.choices, text) {
 			return fmt.Errorf("%s=%s: want one of %s", p.Name, text, strings.Join(p.choices, ", "))
@@ -65,6 +84,14 @@ type options map[string]string
 func (o options) number(name string) int {
 	n, _ := strconv.Atoi(o[name])
 	return n
+}
+
+func (o options) numbers(name string) (list []int) {
+	for one := range strings.SplitSeq(o[name], "+") {
+		n, _ := strconv.Atoi(one)
+		list = append(list, n)
+	}
+	return list
 }
 
 func (o options) duration(name string) time.Duration {

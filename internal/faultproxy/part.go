@@ -162,6 +162,8 @@ func toInt(v any) int {
 	return 0
 }
 
+func toReal(f float64) json.Number { return json.Number(strconv.FormatFloat(f, 'g', -1, 64)) }
+
 func toNumber(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
 // toFloat reads a number of a document.

@@ -34,7 +34,7 @@ func ForHandler(h http.Handler, specs []string, seed uint64) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Proxy{up: h, faults: faults, seed: seed, traffic: traffic{heads: map[string][]string{}}}, nil
+	return &Proxy{up: h, faults: faults, seed: seed, traffic: traffic{heads: map[string]*head{}, seen: map[uint64]bool{}}}, nil
 }
 
 // ForURL is ForHandler for an endpoint reached by HTTP; the request's path is
@@ -113,24 +113,35 @@ func (p *Proxy) over(x *exchange) {
 func (p *Proxy) relay(x *exchange, w http.ResponseWriter) {
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
-	t := newTap(w, cancel, func() []filter {
-		var list []filter
-		for _, f := range p.faults {
-			if f.answer != nil && f.applies(x) {
-				list = append(list, f.answer(x))
-			}
-			if f.over != nil { // which wants to know whether the end was reached
-				list = append(list, filter{event: func(e *event, out outlet) { out.send(e) }})
-			}
-		}
-		return list
-	})
+	t := newTap(x, w, cancel, func() ([]filter, respondFunc) { return p.filters(x) })
 	defer func() { x.dropped = x.streams && !t.told && x.r.Context().Err() != nil }()
 	runUpstream(p.up, t, x.upstream().WithContext(ctx))
 	t.finish()
 	if t.ending != nil {
 		t.ending(x)
 	}
+}
+
+// filters are those for the answer to x, or what answers in the upstream's place after all.
+func (p *Proxy) filters(x *exchange) (list []filter, instead respondFunc) {
+	for _, f := range p.faults {
+		applies := f.applies(x)
+		if applies && f.instead != nil {
+			if instead = f.instead(x); instead != nil {
+				return nil, instead
+			}
+		}
+		switch {
+		case applies && f.answer != nil:
+			list = append(list, f.answer(x))
+		case !applies && x.generates && f.otherwise != nil:
+			list = append(list, f.otherwise(x))
+		}
+		if f.over != nil { // which wants to know whether the end was reached
+			list = append(list, filter{event: func(e *event, out outlet) { out.send(e) }})
+		}
+	}
+	return list, nil
 }
 
 // runUpstream swallows the panic of a handler that was told to stop, by a fault that

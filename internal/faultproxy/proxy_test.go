@@ -88,7 +88,10 @@ func TestUpstreamAway(t *testing.T) {
 // Each event must reach the client before the upstream makes the next one.
 func TestEventsAreNotHeldBack(t *testing.T) {
 	t.Parallel()
-	for _, spec := range []string{"", "no-done", "id-changes", "markers", "comments", "abort-kills", "first-token-wrong:above=0", "stops-early:words=99"} {
+	for _, spec := range []string{
+		"", "no-done", "id-changes", "markers", "comments", "abort-kills", "first-token-wrong:above=0", "stops-early:words=99",
+		"quiet-kv", "tenant-tail", "decoy:depth=0", "drift-in-company", "far-in-company:above=0,words=40", "response-cache", "duplicated-stream", "preempt-offset", "evicted-wrong",
+	} {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			pause := make(chan struct{})
@@ -124,12 +127,17 @@ func TestEventsAreNotHeldBack(t *testing.T) {
 
 func TestBufferedHoldsBack(t *testing.T) {
 	t.Parallel()
-	rec := &writes{ResponseRecorder: httptest.NewRecorder()}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/chat/completions", strings.NewReader(chatBody(question, true, "")))
-	proxy(t, fake{}, "buffered").ServeHTTP(rec, r)
+	rec := record(t, proxy(t, fake{}, "buffered"), chatBody(question, true, ""))
 	if rec.n != 1 || !strings.HasSuffix(rec.Body.String(), "data: [DONE]\n\n") {
 		t.Errorf("%d writes: %s", rec.n, rec.Body)
 	}
+}
+
+func record(t *testing.T, h http.Handler, body string) *writes {
+	t.Helper()
+	rec := &writes{ResponseRecorder: httptest.NewRecorder()}
+	h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/chat/completions", strings.NewReader(body)))
+	return rec
 }
 
 type writes struct {

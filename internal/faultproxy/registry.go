@@ -43,8 +43,13 @@ type acts struct {
 	// admit may make the request wait, and may turn it away: what it returns responds;
 	// nil lets the request through.
 	admit func(x *exchange) respondFunc
+	// instead is asked when the answer begins, and may put another in its place; nil lets
+	// the upstream speak.
+	instead func(x *exchange) respondFunc
 	// answer returns the filter for the answer to one request.
 	answer func(x *exchange) filter
+	// otherwise is answer for the generation requests that scope or conditions leave out.
+	otherwise func(x *exchange) filter
 	// over is told when the answer to a generation request has ended, whatever scope
 	// and conditions say: it keeps the books for the others.
 	over func(x *exchange)

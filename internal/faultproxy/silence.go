@@ -41,9 +41,6 @@ var _ = register(fault{
 	}),
 })
 
-// limits are the names of the token limit.
-var limits = []string{"max_tokens", "max_completion_tokens"}
-
 var _ = register(fault{
 	Info: Info{
 		ID: "window-empty", Stage: 2, Modes: []string{"CTX-11"},

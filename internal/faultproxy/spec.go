@@ -75,7 +75,7 @@ func parseSpec(s string) (armed, error) {
 			o[p.Name] = p.Default
 		}
 	}
-	return armed{acts: f.build(o), when: newConditions(o)}, nil
+	return armed{acts: f.build(o), when: newConditions(o, f.Params)}, nil
 }
 
 func (o options) read(text string, known []Param) error {

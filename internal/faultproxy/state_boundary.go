@@ -13,7 +13,25 @@ var _ = register(fault{
 			number("window", "0", "tokens before and after the end of a block that count as well"),
 		},
 	},
-	build: func(o options) acts {
+	build: atEdges(loseDigit),
+})
+
+var _ = register(fault{
+	Info: Info{
+		ID: "block-edge-wrong", Stage: 3, Modes: []string{"CAC-09", "CAC-01"},
+		Doc: "where a prompt fills its last block and begins like an earlier one, one digit is wrong in every number of five or more",
+		Params: []Param{
+			number("block", "64", "tokens of a block, by the upstream's usage"),
+			number("window", "0", "tokens before and after the end of a block that count as well"),
+			whenWarm,
+		},
+	},
+	build: atEdges(slip),
+})
+
+// atEdges changes numbers where the prompt fills its last block.
+func atEdges(change func(run string) string) func(options) acts {
+	return func(o options) acts {
 		block := max(o.number("block"), 1)
 		meets := func(doc object) bool {
 			usage, _ := doc["usage"].(object)
@@ -21,7 +39,7 @@ var _ = register(fault{
 			return n > 0 && min(n%block, block-n%block) <= o.number("window")
 		}
 		return acts{answer: func(x *exchange) filter {
-			lossy := digits(everyText, loseDigit)(x)
+			lossy := digits(everyText, change)(x)
 			// The usage of a stream comes last: what might be about digits waits for it.
 			var held []*event
 			met := false
@@ -49,8 +67,8 @@ var _ = register(fault{
 				body: func(doc object) bool { return meets(doc) && lossy.body(doc) },
 			}
 		}}
-	},
-})
+	}
+}
 
 // counts: some text of the event has a digit.
 func (e *event) counts() bool {

@@ -58,23 +58,26 @@ const (
 // A tap is the ResponseWriter the upstream writes to. It decides with the headers
 // what kind of answer this is; only successful ones are changed.
 type tap struct {
+	x       *exchange
 	w       http.ResponseWriter
 	control *http.ResponseController
 	cancel  context.CancelFunc
-	choose  func() []filter
+	choose  func() ([]filter, respondFunc)
 
 	mode    mode
 	status  int
 	filters []filter
 	split   splitter
 	buf     bytes.Buffer
+	left    int  // bytes that an untouched answer still has; negative: not known
 	over    bool // a fault has ended the answer
 	told    bool // the client has all of it: [DONE], or a refusal
 	ending  func(x *exchange)
 }
 
-func newTap(w http.ResponseWriter, cancel context.CancelFunc, choose func() []filter) *tap {
-	return &tap{w: w, control: http.NewResponseController(w), cancel: cancel, choose: choose}
+func newTap(x *exchange, w http.ResponseWriter, cancel context.CancelFunc, choose func() ([]filter, respondFunc)) *tap {
+	x.header = w.Header()
+	return &tap{x: x, w: w, control: http.NewResponseController(w), cancel: cancel, choose: choose}
 }
 
 // Header implements http.ResponseWriter.
@@ -90,20 +93,42 @@ func (t *tap) WriteHeader(status int) {
 		return
 	}
 	t.status, t.told = status, status != http.StatusOK
-	t.filters = t.choose()
+	filters, instead := t.choose()
+	if instead != nil {
+		t.replace(instead)
+		return
+	}
+	t.filters = filters
 	t.mode = t.kind()
 	for _, f := range t.filters {
 		if f.open != nil {
 			f.open()
 		}
 	}
+	t.left = -1
 	if t.mode != untouched {
 		t.Header().Del("Content-Length")
+	} else if n, err := strconv.Atoi(t.Header().Get("Content-Length")); err == nil {
+		t.left = n
 	}
 	if t.mode == untouched || t.mode == events {
 		t.w.WriteHeader(status)
 	}
 }
+
+// replace answers in the place of an upstream that has begun to.
+func (t *tap) replace(respond respondFunc) {
+	t.mode, t.over, t.told = untouched, true, true
+	clear(t.Header())
+	t.cancel()
+	respond(t.x, t.w)
+}
+
+// leave is called before the last bytes go out: a client that has them sends its next
+// request, and the two have not been in flight together.
+func (t *tap) leave() { t.x.traffic.leave(t.x) }
+
+var endOfStream = []byte("data: [DONE]")
 
 // kind is how the answer is treated: as little as its filters need.
 func (t *tap) kind() mode {
@@ -140,6 +165,9 @@ func (t *tap) Write(b []byte) (int, error) {
 	case t.over:
 		return 0, errEnded
 	case t.mode == untouched:
+		if t.left -= len(b); t.left == 0 || bytes.Contains(b, endOfStream) {
+			t.leave()
+		}
 		return t.w.Write(b)
 	case t.mode == events:
 		t.split.feed(b, func(block []byte) { t.pass(0, parseEvent(block)) })
@@ -175,7 +203,10 @@ func (t *tap) pass(i int, e *event) {
 			return
 		}
 	}
-	t.told = t.told || e.done
+	if e.done {
+		t.told = true
+		t.leave()
+	}
 	_, _ = t.w.Write(e.bytes()) // a client that left is noticed by the request's context
 	_ = t.control.Flush()
 }
@@ -212,6 +243,7 @@ func (t *tap) finish() {
 }
 
 func (t *tap) sendBody(b []byte) {
+	t.leave()
 	t.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	t.w.WriteHeader(t.status)
 	_, _ = t.w.Write(b)

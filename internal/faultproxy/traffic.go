@@ -1,6 +1,7 @@
 package faultproxy
 
 import (
+	"hash/fnv"
 	"slices"
 	"sync"
 )
@@ -15,30 +16,66 @@ type traffic struct {
 	mu    sync.Mutex
 	count int
 	live  []*exchange
-	most  int                 // were ever live together
-	heads map[string][]string // beginning of a prompt → digit runs of the first that had it
+	most  int              // were ever live together
+	text  int              // characters of all prompts so far
+	heads map[string]*head // by the beginning of a prompt
+	seen  map[uint64]bool  // prompts, by their hash
+}
+
+// A head is what is known of the prompts that begin alike.
+type head struct {
+	runs []string // digit runs of the first
+	till int      // traffic.text when the latest had come
 }
 
 // enter counts a generation request in and introduces it to those in flight.
 func (t *traffic) enter(x *exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	x.earlier = t.count
+	x.earlier, x.ahead = t.count, len(t.live)
 	t.count++
 	t.live = append(t.live, x)
 	x.most, x.crowd = len(t.live), t.most
+	t.recall(x)
 	t.most = max(t.most, len(t.live))
 	for _, other := range t.live {
 		other.most = max(other.most, len(t.live))
 		x.meet(other)
 		other.meet(x)
 	}
-	head, ok := headOf(x.prompt)
-	if !ok {
+	t.countBound()
+}
+
+// recall tells x what came before it with the same beginning, and remembers x.
+func (t *traffic) recall(x *exchange) {
+	sum := hashOf(x.prompt)
+	x.again = t.seen[sum]
+	t.seen[sum] = true
+	since := t.text
+	t.text += x.length
+	if x.head == "" {
 		return
 	}
-	if x.stale, x.warm = t.heads[head]; !x.warm {
-		t.heads[head] = x.runs
+	h, ok := t.heads[x.head]
+	if !ok {
+		h = &head{runs: x.runs}
+		t.heads[x.head] = h
+	} else {
+		x.warm, x.stale, x.away = true, h.runs, since-h.till
+	}
+	h.till = t.text
+}
+
+// countBound tells those that are bound to a form how many of them are in flight.
+func (t *traffic) countBound() {
+	var list []*exchange
+	for _, x := range t.live {
+		if x.bound {
+			list = append(list, x)
+		}
+	}
+	for _, x := range list {
+		x.mostBound = max(x.mostBound, len(list))
 	}
 }
 
@@ -46,6 +83,7 @@ func (t *traffic) leave(x *exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.live = slices.DeleteFunc(t.live, func(o *exchange) bool { return o == x })
+	x.with = nil // or each would keep all that came before it
 }
 
 // peak is the largest number of requests in flight since x arrived.
@@ -53,6 +91,21 @@ func (t *traffic) peak(x *exchange) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return x.most
+}
+
+// peakBound is peak among the requests that are bound to a form.
+func (t *traffic) peakBound(x *exchange) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return x.mostBound
+}
+
+// company are the requests that x has been in flight with so far, in the order in
+// which they came.
+func (t *traffic) company(x *exchange) []*exchange {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(x.with)
 }
 
 // donor returns the digit runs of a request that was in flight together with x.
@@ -69,20 +122,35 @@ func (t *traffic) passed() int {
 	return t.count
 }
 
-// meet remembers the first other request whose digits could be told from x's own.
+// meet remembers the other request, and the first whose digits could be told from x's
+// own.
 func (x *exchange) meet(other *exchange) {
+	if other == x {
+		return
+	}
+	x.with = append(x.with, other)
 	if x.foreign == nil && len(other.runs) > 0 && !slices.Equal(other.runs, x.runs) {
 		x.foreign = other.runs
 	}
 }
 
-func headOf(prompt string) (string, bool) {
+// headOf is the beginning of a prompt, "" where the prompt is shorter.
+func headOf(prompt string) string {
 	n := 0
 	for i := range prompt {
 		if n == headRunes {
-			return prompt[:i], true
+			return prompt[:i]
 		}
 		n++
 	}
-	return prompt, n >= headRunes
+	if n < headRunes {
+		return ""
+	}
+	return prompt
+}
+
+func hashOf(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return h.Sum64()
 }
