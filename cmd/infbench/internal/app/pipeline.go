@@ -186,7 +186,7 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 	var asked *asking
 	if p.ctx.Bool("explain") {
 		asked = &asking{}
-		p.ses.trace = asked.request
+		p.ses.observe = asked.exchange
 	}
 	rep := plan.Run(p.ctx.Context, func(e stages.Event) {
 		emit(e)
