@@ -42,7 +42,7 @@ func compare(was, now evidence.Exchange) *Difference {
 	}
 	return cmp.Or(
 		words("finish_reason", gates.Quote(a.Finish, 40), gates.Quote(b.Finish, 40)),
-		words("the end", string(a.End), string(b.End)),
+		words("the end", gates.Printable(string(a.End), 20), gates.Printable(string(b.End), 20)),
 		words("the contract", breaches(a), breaches(b)),
 		words("the usage", usage(a.Usage), usage(b.Usage)),
 		logprobs(a.Logprobs, b.Logprobs),

@@ -62,11 +62,15 @@ var outcomeColours = map[replay.Outcome]string{replay.AsRecorded: green, replay.
 
 // rest says what else came, and what to know of it.
 func rest(b evidence.Bundle, t replay.Tally, results []replay.Result) string {
+	differ := "%d differ"
+	if t.Differ == 1 {
+		differ = "%d differs"
+	}
 	var out []string
 	for _, c := range []struct {
 		n    int
 		says string
-	}{{t.Differ, "%d differ"}, {t.Failed, "%d failed"}, {t.NotSent, "%d not sent"}, {redacted(results), "%d with redacted texts"}, {b.Dropped(), "%d more were not kept"}} {
+	}{{t.Differ, differ}, {t.Failed, "%d failed"}, {t.NotSent, "%d not sent"}, {redacted(results), "%d with redacted texts"}, {b.Dropped(), "%d more were not kept"}} {
 		if c.n > 0 {
 			out = append(out, fmt.Sprintf(c.says, c.n))
 		}
