@@ -42,6 +42,12 @@ func (v Verdict) Causes() []string { return clone(v.finding.causes) }
 // Next returns a copy of the commands to run next.
 func (v Verdict) Next() []string { return clone(v.finding.next) }
 
+// Then returns the verdict with one more command to run next.
+func (v Verdict) Then(next string) Verdict {
+	v.finding.next = appendBounded(v.finding.next, Printable(next, maxSummaryRunes), maxCauses)
+	return v
+}
+
 // Condition returns what it takes for the server to be wrong, 0 where it was not told apart.
 func (v Verdict) Condition() Condition { return v.finding.when }
 

@@ -322,3 +322,15 @@ func FuzzRunLine(f *testing.F) {
 		}
 	})
 }
+
+// A secret is found as JSON writes it, and in JSON inside JSON; slashes may be escaped.
+func TestRedactorInJSON(t *testing.T) {
+	t.Parallel()
+	r := record.NewRedactor(make([]byte, 32))
+	r.Hide("API key", `k&1/x"y\z`)
+	for _, s := range []string{`k&1/x"y\z`, `k&1/x\"y\\z`, `k\u00261/x\"y\\z`, `k&1\/x\"y\\z`, `k\\u00261/x\\\"y\\\\z`} {
+		if got := r.Text("<" + s + ">"); got != "<«API key»>" {
+			t.Errorf("%s became %s", s, got)
+		}
+	}
+}

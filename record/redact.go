@@ -1,11 +1,13 @@
 package record
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
@@ -66,10 +68,33 @@ func (r *Redactor) Hide(name, secret string) {
 	if len(secret) < minSecret {
 		return
 	}
-	r.add(secret, "«"+name+"»")
+	for _, form := range inJSON(secret, 2) {
+		r.add(form, "«"+name+"»")
+	}
 	if len(secret) > partSecret {
 		r.add(strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(secret)), "="), "«"+name+"»")
 	}
+}
+
+// inJSON returns the forms of a text as it stands in JSON, so many times in one another:
+// with escapes for HTML, without, and with the slashes escaped. The text itself is one.
+func inJSON(s string, deep int) []string {
+	out := []string{s}
+	for range deep {
+		for _, s := range out {
+			html, _ := json.Marshal(s) // a string always does
+			var plain bytes.Buffer
+			e := json.NewEncoder(&plain)
+			e.SetEscapeHTML(false)
+			_ = e.Encode(s)
+			for _, form := range []string{string(html), strings.TrimSpace(plain.String())} {
+				form = form[1 : len(form)-1]
+				out = append(out, form, strings.ReplaceAll(form, "/", `\/`))
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // HideHost makes Text replace a host name by its label.
@@ -91,10 +116,12 @@ func (r *Redactor) add(from, to string) {
 const partSecret = 8
 
 // Text returns s without the secrets and hosts it was told of, in whole or from their
-// beginning, in either case, and in base64; and with the folders of people's paths cut off.
+// beginning, in either case, as JSON writes them, and in base64; and with the folders of people's paths cut off.
 func (r *Redactor) Text(s string) string {
 	for _, x := range r.secrets {
 		s = strings.ReplaceAll(s, x.from, x.to)
+	}
+	for _, x := range r.secrets { // after all whole ones, of which this would leave the end
 		if len(x.from) > partSecret {
 			s = replaceFrom(s, x.from, x.to)
 		}

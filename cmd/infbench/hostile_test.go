@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -76,6 +78,23 @@ func hostile(t *testing.T, name string) string {
 		h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = fmt.Fprintf(w, `{"error":{"message":"bad key %s"}}`, r.Header.Get("Authorization"))
+		})
+	case "tells": // all that it knows of who asks, in answers and in errors
+		var asked atomic.Int64
+		h = chat(func(w http.ResponseWriter, r *http.Request) {
+			said := fmt.Sprintf("you are %s of %s at %s, via http://%s/v1", r.Header.Get("Authorization"), r.Header.Get("X-Tenant"), r.Host, r.Host)
+			text, _ := json.Marshal(said)
+			body, _ := io.ReadAll(r.Body)
+			switch {
+			case asked.Add(1)%3 == 0:
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = fmt.Fprintf(w, `{"error":{"message":%s}}`, text)
+			case strings.Contains(string(body), `"stream":true`):
+				stream(w)
+				_, _ = fmt.Fprintf(w, "data: {\"id\":%s,\"choices\":[{\"index\":0,\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", text, text)
+			default:
+				_, _ = fmt.Fprintf(w, `{"id":%s,"choices":[{"index":0,"message":{"content":%s},"finish_reason":"stop"}]}`, text, text)
+			}
 		})
 	case "tls":
 		s := httptest.NewUnstartedServer(chat(func(http.ResponseWriter, *http.Request) {}))

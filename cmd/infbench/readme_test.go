@@ -35,6 +35,8 @@ var variable = []struct {
 	{regexp.MustCompile(`\d+ events with text in \d+ reads`), "N events with text in N reads"},
 	{regexp.MustCompile(`infbench-reference (0\.1\.0|test)`), "infbench-reference VERSION"},
 	{regexp.MustCompile(`· (0\.1\.0|test) ·`), "· VERSION ·"},
+	{regexp.MustCompile(`\b\d{8}\b`), "CODE"},
+	{regexp.MustCompile(`infbench 0\.1\.0( [0-9a-f]{12})?`), "infbench VERSION"},
 	{regexp.MustCompile(` +`), " "},
 	{regexp.MustCompile(`—`), "VALUE"},
 }
@@ -65,6 +67,7 @@ func TestPagesShowWhatHappens(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := endpointtest.Serve(t, &txtar.Archive{})
+	faulty := endpointtest.Serve(t, &txtar.Archive{Comment: []byte("fault: lost-tail\n")}) // which docs/EVIDENCE.md has
 	recordTwoRuns(t, dir, target)
 	blocks := 0
 	for _, page := range pages {
@@ -74,7 +77,7 @@ func TestPagesShowWhatHappens(t *testing.T) {
 		}
 		for _, m := range console.FindAllStringSubmatch(string(text), -1) {
 			blocks++
-			command := strings.ReplaceAll(m[1], "http://127.0.0.1:8000", target)
+			command := strings.NewReplacer("http://127.0.0.1:8000", target, "http://127.0.0.1:8001", faulty).Replace(m[1])
 			c := exec.Command("sh", "-c", command)
 			c.Dir = dir
 			c.Env = append(os.Environ(), "NO_COLOR=1", "XDG_CONFIG_HOME="+dir)
@@ -128,7 +131,7 @@ func matches(want, got []string) bool {
 func recordTwoRuns(t *testing.T, dir, target string) {
 	t.Helper()
 	broken := endpointtest.Serve(t, &txtar.Archive{Comment: []byte("fault: one-token\n")})
-	quick := []string{"run", "--checkpoint", "model", "--arrival", "sessions:n=1", "--per-level", "300ms", "--prompt-tokens", "64", "--output-tokens", "16"}
+	quick := []string{"run", "--evidence", "off", "--checkpoint", "model", "--arrival", "sessions:n=1", "--per-level", "300ms", "--prompt-tokens", "64", "--output-tokens", "16"}
 	for i, more := range [][]string{{"--target", target, "--out", "bench/runs/a.jsonl"}, {"--target", broken, "--image", "sha256:0123456789abcdef", "--out", "bench/runs/b.jsonl"}} {
 		for try := 0; ; try++ {
 			c := exec.Command("infbench", slices.Concat(quick, more)...)

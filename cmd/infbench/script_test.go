@@ -1,7 +1,9 @@
 package main
 
 import (
+	"compress/gzip"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -30,6 +32,7 @@ import (
 //	demo-checkpoint D  writes the demo checkpoint to D
 //	hub D [TOKEN]      serves D as the repository org/model of a hub at $HUB
 //	lines N FILE       FILE must have N lines
+//	bundle D CHECK     sets $BUNDLE to the one bundle of CHECK in D, and unpacks it to bundle.json
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -75,6 +78,7 @@ func TestScripts(t *testing.T) {
 				}
 				ts.Setenv("HUB", h.URL)
 			},
+			"bundle": bundle,
 			"lines": func(ts *testscript.TestScript, _ bool, args []string) {
 				b, err := os.ReadFile(ts.MkAbs(args[1]))
 				ts.Check(err)
@@ -109,6 +113,27 @@ func exitCode(ts *testscript.TestScript, command []string) int {
 		ts.Fatalf("%v", err)
 	}
 	return 0
+}
+
+// bundle finds the evidence of a check.
+func bundle(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: bundle FOLDER CHECK")
+	}
+	found, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), strings.ReplaceAll(args[1], "/", ".")+"-*.json.gz"))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("bundles of %s: %v, want one", args[1], found)
+	}
+	ts.Setenv("BUNDLE", found[0])
+	f, err := os.Open(found[0])
+	ts.Check(err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	ts.Check(err)
+	doc, err := io.ReadAll(z)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("bundle.json"), doc, 0o600))
 }
 
 // measures runs a command that measures a healthy engine. That a harness which the

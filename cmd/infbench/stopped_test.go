@@ -24,6 +24,7 @@ import (
 func infbench(t *testing.T, onLine func(p *os.Process, line string), env []string, args ...string) (exit int, stdout, stderr string) {
 	t.Helper()
 	cmd := exec.Command("infbench", args...)
+	cmd.Dir = t.TempDir() // where it leaves evidence
 	cmd.Env = append(append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir()), env...)
 	var out bytes.Buffer
 	cmd.Stdout = &out

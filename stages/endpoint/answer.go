@@ -95,7 +95,9 @@ type Answer struct {
 	Logprobs []TokenLogprob
 	// ID and Model are what the server wrote into the answer.
 	ID, Model string
-	End       End
+	// Status is the HTTP status, 0 when none came.
+	Status int
+	End    End
 	// Failure says why there is no complete answer; nil when there is one.
 	Failure *Failure
 	// Broke lists what broke the contract of an answer.
@@ -105,6 +107,8 @@ type Answer struct {
 	ReasoningField string
 	// Comments counts SSE comment lines.
 	Comments int
+
+	raw []byte // see [Exchange]
 }
 
 // Err returns the failure as an error, nil when the answer is complete.

@@ -82,16 +82,34 @@ func (e Endpoint) PromisedContextTokens() int {
 }
 
 // Remember returns what was found out under the name before, or finds it out: several
-// checks may judge one exchange. An error is not remembered.
+// checks may judge one exchange. An error is not remembered. The observer is told again of
+// the exchanges that a check did not need to make.
 func Remember[T any](e Endpoint, name string, find func() (T, error)) (T, error) {
 	if v, ok := e.kept.Load(name); ok {
-		return v.(T), nil
+		k := v.(kept)
+		for _, x := range k.heard {
+			x.Again = true
+			e.retell(x)
+		}
+		return k.value.(T), nil
 	}
-	v, err := find()
+	var heard []Exchange
+	v, err := func() (T, error) {
+		end := e.hearing.begin()
+		defer func() { heard = end() }()
+		return find()
+	}()
 	if err == nil {
-		e.kept.Store(name, v)
+		e.kept.Store(name, kept{v, heard})
 	}
 	return v, err
+}
+
+// kept is what was found out, and the exchanges that it was found out by; there are none
+// where nobody observes.
+type kept struct {
+	value any
+	heard []Exchange
 }
 
 // FoundRight notes that the easiest question with a known answer was answered rightly.

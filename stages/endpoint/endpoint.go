@@ -27,9 +27,9 @@ type Options struct {
 	Limits Limits
 	// InFlight is the largest number of requests that will be in flight at once.
 	InFlight int
-	// Trace, if not nil, is told of each request to the model before it is sent: its body,
-	// which holds no key.
-	Trace func(body []byte)
+	// Observe, if not nil, is told of each exchange with the model after its end, by the
+	// goroutine that asked: by several at once where several ask.
+	Observe func(Exchange)
 	// Seed makes the canaries; every run should have its own.
 	Seed uint64
 	// Context is stated for a server that does not say its own.
@@ -63,10 +63,11 @@ type shared struct {
 	canaries *gates.Canaries
 	inFlight int
 	stated   StatedContext
-	kept     sync.Map // see [Remember]
+	kept     sync.Map // name → kept; see [Remember]
 	tallying sync.Mutex
 	scripts  gates.ScriptTally
-	trace    func(body []byte)
+	observe  func(Exchange)
+	hearing  hearing
 	requests atomic.Int64
 	right    atomic.Bool
 	unheard  atomic.Int64 // questions in a row without an answer in time
@@ -90,7 +91,7 @@ func Open(ctx context.Context, t Target, o Options) (Endpoint, error) {
 		c.close()
 		return Endpoint{}, err
 	}
-	sh := &shared{client: c, models: list, trace: o.Trace, canaries: gates.NewCanaries(o.Seed), inFlight: max(1, o.InFlight), stated: o.Context}
+	sh := &shared{client: c, models: list, observe: o.Observe, canaries: gates.NewCanaries(o.Seed), inFlight: max(1, o.InFlight), stated: o.Context}
 	if sh.model = o.Model; sh.model == "" {
 		sh.model = list[0]
 	}
@@ -213,14 +214,11 @@ func (e Endpoint) Prepare(r Request, stream bool) (Prepared, error) {
 
 // Send sends a prepared request once. The answer says itself what went wrong.
 func (e Endpoint) Send(ctx context.Context, p Prepared) Answer {
-	e.requests.Add(1)
-	if e.trace != nil {
-		e.trace(p.body)
-	}
+	number := e.requests.Add(1)
 	if p.stream {
-		return e.client.stream(ctx, p)
+		return e.tell(number, p, e.client.stream(ctx, p))
 	}
-	return e.client.complete(ctx, p)
+	return e.tell(number, p, e.client.complete(ctx, p))
 }
 
 // Post sends a body as it is, which may be no request at all, and returns what came: the
@@ -236,17 +234,18 @@ func (e Endpoint) post(ctx context.Context, path string, body []byte) (status in
 	if f := e.gaveUp(); f != nil {
 		return 0, nil, f
 	}
-	e.requests.Add(1)
-	if e.trace != nil && path == chatPath {
-		e.trace(body)
-	}
+	number := e.requests.Add(1)
 	ctx, cancel := context.WithTimeoutCause(ctx, e.client.limits.First, tooSlow("an answer", e.client.limits.First))
 	defer cancel()
+	a := Answer{End: Whole, Timing: Timing{Began: time.Now()}}
 	status, said, err = e.client.plain(ctx, http.MethodPost, path, body)
+	a.Timing.Ended = time.Since(a.Timing.Began)
+	if e.observe != nil && path == chatPath {
+		e.tell(number, Prepared{body: body}, e.client.whole(a, status, said, err))
+	}
 	if status != 0 && said != nil {
 		err = nil
 	}
-	a := Answer{}
 	if err != nil {
 		a.fail(asFailure(err))
 	}

@@ -91,6 +91,9 @@ func (s *assembly) take(ev Event) (stop bool) {
 
 // said fails the answer with the server's own words.
 func (s *assembly) said(raw []byte, what string) {
+	if hidden := s.hide(raw); s.answer.Failure == nil {
+		s.answer.raw = bytes.Clone(hidden[:min(len(hidden), maxRaw)])
+	}
 	s.answer.fail(&Failure{Kind: SaidError, Status: 200, Said: said(s.hide(raw)), What: what, Hint: "look at the server's log"})
 }
 

@@ -47,8 +47,8 @@ func (c *client) stream(ctx context.Context, p Prepared) (a Answer) {
 		return a
 	}
 	defer func() { _ = resp.Body.Close() }()
-	a.Timing.Headers = time.Since(a.Timing.Began)
-	if f := c.notAStream(ctx, resp); f != nil {
+	a.Timing.Headers, a.Status = time.Since(a.Timing.Began), resp.StatusCode
+	if f := c.notAStream(ctx, resp, &a); f != nil {
 		a.Timing.Ended = time.Since(a.Timing.Began)
 		a.fail(f)
 		return a
@@ -59,13 +59,14 @@ func (c *client) stream(ctx context.Context, p Prepared) (a Answer) {
 
 // notAStream judges a response by its head; where that is wrong the beginning of
 // the body says why.
-func (c *client) notAStream(ctx context.Context, resp *http.Response) *Failure {
+func (c *client) notAStream(ctx context.Context, resp *http.Response, a *Answer) *Failure {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode == http.StatusOK && kind == "text/event-stream" {
 		return nil
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRaw))
 	body = c.target.hide(body)
+	a.raw = body
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		return judgeStatus(resp, chatPath, body)
@@ -190,10 +191,21 @@ func (c *client) complete(ctx context.Context, p Prepared) Answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooSlow("the whole answer", limit))
 	defer cancel()
 	ctx, ph := trace(ctx, a.Timing.Began)
-	_, body, err := c.plain(ctx, http.MethodPost, chatPath, p.body)
+	status, body, err := c.plain(ctx, http.MethodPost, chatPath, p.body)
 	a.Timing.Ended = time.Since(a.Timing.Began)
 	ph.into(&a.Timing)
-	a.Timing.Bytes = len(body)
+	return c.whole(a, status, body, err)
+}
+
+// whole completes an answer that is not streamed by what [client.plain] returned.
+func (c *client) whole(begun Answer, status int, body []byte, err error) (a Answer) {
+	a = begun
+	a.Status, a.Timing.Bytes = status, len(body)
+	defer func() {
+		if a.Failure != nil && a.raw == nil {
+			a.raw = c.target.beginning(body)
+		}
+	}()
 	if err != nil {
 		a.fail(asFailure(err))
 		return a

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -86,7 +87,11 @@ type console struct {
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &sticky{w: stdout}
 	c := console{out, stderr}
-	err := newApp(c).RunContext(ctx, args)
+	app := newApp(c)
+	if len(args) > 2 && args[1] == "replay" {
+		args = slices.Concat(args[:2], argumentsLast(app.Command(args[1]), args[2:]))
+	}
+	err := app.RunContext(ctx, args)
 	if out.err != nil && (err == nil || errors.As(err, new(exitError))) {
 		err = reportError{codeOf(err), out.err}
 	}
@@ -158,7 +163,7 @@ func commandOf(args []string) string {
 func newApp(c console) *cli.App {
 	commands := []*cli.Command{
 		runCommand(c), stageCommand(c, 0), stageCommand(c, 1), stageCommand(c, 2), stageCommand(c, 3), stageCommand(c, 4),
-		matrixCommand(c), checksCommand(c), explainCommand(c), engineCommand(c), faultproxyCommand(c), selftestCommand(c), probeCommand(c), demoCommand(c), versionCommand(c),
+		matrixCommand(c), checksCommand(c), explainCommand(c), engineCommand(c), faultproxyCommand(c), selftestCommand(c), probeCommand(c), replayCommand(c), demoCommand(c), versionCommand(c),
 	}
 	for _, cmd := range commands {
 		cmd.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return err }

@@ -1,14 +1,17 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/tidwall/gjson"
 
 	"infbench/gates"
+	"infbench/stages/endpoint"
 )
 
 // asking notes which check sent which requests, for --explain. A nil one notes nothing.
@@ -18,7 +21,10 @@ type asking struct {
 	lines []askedLine
 }
 
-type askedLine struct{ check, what string }
+type askedLine struct {
+	number      int64
+	check, what string
+}
 
 func (a *asking) begin(check string) {
 	if a == nil {
@@ -29,10 +35,13 @@ func (a *asking) begin(check string) {
 	a.mu.Unlock()
 }
 
-func (a *asking) request(body []byte) {
+func (a *asking) exchange(x endpoint.Exchange) {
+	if a == nil || x.Again {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.lines = append(a.lines, askedLine{a.check, describeRequest(body)})
+	a.lines = append(a.lines, askedLine{x.Number, a.check, describeRequest(x.Body)})
 }
 
 // describeRequest says in a line what a request asks: how, at most how long, with what,
@@ -78,6 +87,7 @@ func describeRequest(body []byte) string {
 func (a *asking) show(w io.Writer, redact func(string) string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	slices.SortStableFunc(a.lines, func(a, b askedLine) int { return cmp.Compare(a.number, b.number) }) // each was told at its end
 	fmt.Fprintf(w, "\n%d requests\n", len(a.lines))
 	last := ""
 	for _, l := range a.lines {

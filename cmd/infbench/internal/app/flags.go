@@ -17,6 +17,7 @@ type settings struct {
 	waitReady, deadline time.Duration
 	line                bool
 	report              string
+	evidence            evidencePlan
 	config.Config
 	json, quiet bool
 	key         string
@@ -75,6 +76,12 @@ func hardwareFlags() []cli.Flag {
 	}
 }
 
+func evidenceFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "evidence", DefaultText: defaultEvidence, Usage: "`FOLDER` for what failed checks asked and got, to be replayed; \"off\" keeps none, \"all\" or all:FOLDER that of warnings too"},
+	}
+}
+
 func correctnessFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "batch-invariant", Usage: "the server is declared to answer the same in every batch: any difference is a failure"},
@@ -118,6 +125,8 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	over("image", &s.Identity.Image)
 	over("device", &s.Hardware.Device)
 	over("tokenizer", &s.Performance.Tokenizer)
+	over("evidence", &s.Evidence)
+	s.evidence = evidenceOf(s.Evidence)
 	if s.Hardware.Device == "" {
 		s.Hardware.Device = s.Identity.Accelerator
 	}

@@ -43,6 +43,7 @@ type pipeline struct {
 	required  []string
 	problem   string
 	abilities []record.Ability
+	kept      *keeper
 	memory    hardware.Memory // that the checkpoint shall fit, stage 0 alone
 }
 
@@ -186,10 +187,15 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 	var asked *asking
 	if p.ctx.Bool("explain") {
 		asked = &asking{}
-		p.ses.trace = asked.request
+	}
+	p.kept = newKeeper(p)
+	p.ses.observe = func(x endpoint.Exchange) {
+		asked.exchange(x)
+		p.kept.exchange(x)
 	}
 	rep := plan.Run(p.ctx.Context, func(e stages.Event) {
 		emit(e)
+		p.kept.event(e)
 		if s, ok := e.(stages.CheckStarted); ok {
 			asked.begin(s.ID)
 		}
@@ -199,6 +205,7 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 		}
 	})
 	closeProgress()
+	p.kept.complain(p.c.err)
 	err = p.finish(rep)
 	if asked != nil && !p.ses.set.json && !p.ses.set.line {
 		asked.show(p.c.out, p.ses.redactor.Text)
@@ -301,6 +308,7 @@ func performanceOf(id record.Identity, ledger gates.Ledger, m record.Measurement
 // finish records and shows what came of the run.
 func (p *pipeline) finish(rep stages.Report) error {
 	run, perf, err := p.compose(rep, p.ending(rep))
+	rep = p.kept.hinted(rep)
 	where := ""
 	if p.record {
 		switch {

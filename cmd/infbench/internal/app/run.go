@@ -26,7 +26,7 @@ Examples:
    infbench run --target http://127.0.0.1:8000 --checkpoint ./model --device "sm_90 x1"
    infbench run -c example.toml --json
    infbench run --target http://127.0.0.1:8000 --arrival sessions:n=1 --arrival poisson:rate=2 --per-level 30s`,
-		Flags: join(commonFlags(), targetFlags(), hardwareFlags(), correctnessFlags(), performanceFlags(), checkpointFlags()),
+		Flags: join(commonFlags(), targetFlags(), hardwareFlags(), correctnessFlags(), performanceFlags(), checkpointFlags(), evidenceFlags()),
 		Action: func(ctx *cli.Context) error {
 			return pipe(c, ctx, "run", true, true, gates.Static, gates.Hardware, gates.Smoke, gates.Correctness, gates.Performance)
 		},

@@ -31,8 +31,8 @@ type session struct {
 	hasCkpt   bool
 	inFlight  int
 
-	waiting func(why string)  // is told why a server is waited for
-	trace   func(body []byte) // is told of each request
+	waiting func(why string)        // is told why a server is waited for
+	observe func(endpoint.Exchange) // is told of each exchange
 
 	once sync.Once
 	ep   endpoint.Endpoint
@@ -123,7 +123,7 @@ func (s *session) hubToken(u *url.URL) string {
 // open opens the endpoint once; every stage gets the same one.
 func (s *session) open(ctx context.Context) (endpoint.Endpoint, error) {
 	s.once.Do(func() {
-		o := endpoint.Options{Model: s.set.Model, Limits: endpoint.DefaultLimits().Within(s.set.Timeout), InFlight: s.inFlight, Seed: s.seed(), Trace: s.trace, Context: s.context()}
+		o := endpoint.Options{Model: s.set.Model, Limits: endpoint.DefaultLimits().Within(s.set.Timeout), InFlight: s.inFlight, Seed: s.seed(), Observe: s.observe, Context: s.context()}
 		if s.set.waitReady > 0 {
 			if s.err = endpoint.Await(ctx, s.target, o, s.set.waitReady, s.waiting); s.err != nil {
 				return

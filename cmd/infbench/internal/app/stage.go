@@ -59,14 +59,14 @@ func stageCommand(c console, n int) *cli.Command {
 	case 0:
 		cmd.Flags = join(cmd.Flags, checkpointFlags(), []cli.Flag{&cli.StringFlag{Name: "device", Usage: "accelerator `NAME`, such as h200 or \"h100 x2\", or memory, such as 24GiB: does it fit?"}})
 	case 1:
-		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags())
+		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags(), evidenceFlags())
 	case 2, 3:
-		cmd.Flags = join(cmd.Flags, targetFlags(), []cli.Flag{&cli.BoolFlag{Name: "explain", Usage: "list the requests that each check sent"}})
+		cmd.Flags = join(cmd.Flags, targetFlags(), []cli.Flag{&cli.BoolFlag{Name: "explain", Usage: "list the requests that each check sent"}}, evidenceFlags())
 		if n == 3 {
 			cmd.Flags = join(cmd.Flags, correctnessFlags())
 		}
 	case 4:
-		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags(), correctnessFlags(), performanceFlags(), checkpointFlags())
+		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags(), correctnessFlags(), performanceFlags(), checkpointFlags(), evidenceFlags())
 	}
 	cmd.Action = func(ctx *cli.Context) error {
 		switch n {

@@ -29,6 +29,8 @@ type Config struct {
 	APIKeyEnv string
 	Timeout   time.Duration
 	Out       string
+	// Evidence is the folder of what failed checks asked and got, "off", "all" or all:FOLDER.
+	Evidence string
 	// Headers maps a header's name to the environment variable that holds its value.
 	Headers     map[string]string
 	Identity    Identity
@@ -68,6 +70,7 @@ type file struct {
 	APIKeyEnv   string            `toml:"api_key_env"`
 	Timeout     string            `toml:"timeout"`
 	Out         string            `toml:"out"`
+	Evidence    string            `toml:"evidence"`
 	Headers     map[string]string `toml:"headers"`
 	Identity    struct {
 		Image       string `toml:"image"`
@@ -133,7 +136,7 @@ func Parse(text string) (Config, error) {
 		return Config{}, fmt.Errorf("%s", strings.Join(unknown, "; "))
 	}
 	c := Config{
-		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, Context: f.Context, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Headers: f.Headers,
+		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, Context: f.Context, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Evidence: f.Evidence, Headers: f.Headers,
 		BatchInvariant: f.Correctness.BatchInvariant,
 		Identity:       Identity{f.Identity.Image, f.Identity.Accelerator, f.Identity.Checkpoint},
 		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels},
@@ -177,7 +180,7 @@ func Parse(text string) (Config, error) {
 
 // known lists every key of a file.
 var known = []string{
-	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
+	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
 	"hardware.device", "hardware.kernels", "correctness.budget", "correctness.batch_invariant", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
 	"performance.output_tokens", "performance.tokenizer",
 }

@@ -1,0 +1,251 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"infbench/gates"
+	"infbench/stages/endpoint"
+)
+
+// text is a text of a server, which may be no UTF-8: then it is written in base64, since
+// JSON has no other way to keep the bytes that are the evidence.
+type text string
+
+type bytesWire struct {
+	Base64 []byte `json:"base64"`
+}
+
+// MarshalJSON writes a string, or an object with the bytes.
+func (t text) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(t)) {
+		return []byte(quoted(string(t))), nil
+	}
+	return json.Marshal(bytesWire{[]byte(t)})
+}
+
+// UnmarshalJSON reads both forms.
+func (t *text) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '{' {
+		var w bytesWire
+		err := json.Unmarshal(b, &w)
+		*t = text(w.Base64)
+		return err
+	}
+	return json.Unmarshal(b, (*string)(t))
+}
+
+// number is a logprob: what is no number in JSON is null.
+type number float64
+
+// MarshalJSON writes null for what JSON has no word for.
+func (n number) MarshalJSON() ([]byte, error) {
+	if f := float64(n); !math.IsNaN(f) && !math.IsInf(f, 0) {
+		return json.Marshal(f)
+	}
+	return []byte("null"), nil
+}
+
+// UnmarshalJSON reads null as no number.
+func (n *number) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*n = number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(b, (*float64)(n))
+}
+
+// list is a list that a reader takes no more than a stated number of entries from: "{},"
+// is three bytes in a file and hundreds in memory.
+type list[T any] struct {
+	raw json.RawMessage
+}
+
+func listOf[T any](items []T) (list[T], error) {
+	if len(items) == 0 {
+		return list[T]{}, nil
+	}
+	raw, err := marshal(items)
+	return list[T]{raw}, err
+}
+
+// MarshalJSON writes the list.
+func (l list[T]) MarshalJSON() ([]byte, error) { return l.raw, nil }
+
+// UnmarshalJSON keeps the list unread.
+func (l *list[T]) UnmarshalJSON(b []byte) error {
+	l.raw = append(json.RawMessage(nil), b...)
+	return nil
+}
+
+// IsZero says that there is nothing to write.
+func (l list[T]) IsZero() bool { return l.raw == nil }
+
+// turned reads the list, at most so many entries of it, and turns each into another.
+func turned[A, B any](l list[B], most int, turn func(B) (A, error)) ([]A, error) {
+	if l.raw == nil || string(l.raw) == "null" {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(l.raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return nil, errors.New("no list where one is due")
+	}
+	var out []A
+	for d.More() {
+		if len(out) == most {
+			return nil, fmt.Errorf("a list of more than %d entries", most)
+		}
+		var item B
+		if err := d.Decode(&item); err != nil {
+			return nil, err
+		}
+		a, err := turn(item)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// marshal writes a value without escapes for HTML.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// count is a [gates.Count] as it is read: absent, null or a number.
+type count struct{ gates.Count }
+
+// UnmarshalJSON reads a number or null.
+func (c *count) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	var n int
+	err := json.Unmarshal(b, &n)
+	c.Count = gates.CountOf(n)
+	return err
+}
+
+// IsZero says that nothing was counted.
+func (c count) IsZero() bool { return c.Count == gates.Count{} }
+
+type bundleWire struct {
+	// Schema stands first: the keeper of a folder knows its files by their first bytes.
+	Schema    string             `json:"schema"`
+	Run       string             `json:"run"`
+	Command   string             `json:"command"`
+	Harness   string             `json:"harness"`
+	Written   time.Time          `json:"written"`
+	Model     text               `json:"model"`
+	Ledger    json.RawMessage    `json:"ledger"`
+	Dropped   int                `json:"dropped,omitempty"`
+	Exchanges list[exchangeWire] `json:"exchanges,omitzero"`
+}
+
+type exchangeWire struct {
+	Number   int           `json:"number"`
+	Began    time.Duration `json:"began_ns"`
+	Stream   bool          `json:"stream"`
+	HangUp   int           `json:"hang_up,omitempty"`
+	Again    bool          `json:"again,omitempty"`
+	Redacted bool          `json:"redacted,omitempty"`
+	Cut      bool          `json:"cut,omitempty"`
+	NoBody   bool          `json:"request_left_out,omitempty"`
+	Request  text          `json:"request"`
+	Answer   answerWire    `json:"answer"`
+	Raw      text          `json:"raw,omitempty"`
+}
+
+type answerWire struct {
+	Status         int               `json:"status"`
+	Content        text              `json:"content"`
+	Reasoning      text              `json:"reasoning,omitempty"`
+	ReasoningField text              `json:"reasoning_field,omitempty"`
+	Refusal        text              `json:"refusal,omitempty"`
+	Calls          list[callWire]    `json:"calls,omitzero"`
+	Finish         text              `json:"finish_reason"`
+	End            endpoint.End      `json:"end"`
+	Usage          usageWire         `json:"usage"`
+	Logprobs       list[logprobWire] `json:"logprobs,omitzero"`
+	ID             text              `json:"id,omitempty"`
+	Model          text              `json:"model,omitempty"`
+	Broke          list[breachWire]  `json:"broke,omitzero"`
+	Comments       int               `json:"comments,omitempty"`
+	Failure        *failureWire      `json:"failure,omitempty"`
+	Times          timesWire         `json:"times"`
+}
+
+type callWire struct {
+	ID        text `json:"id,omitempty"`
+	Name      text `json:"name"`
+	Arguments text `json:"arguments"`
+}
+
+type usageWire struct {
+	Prompt     count `json:"prompt_tokens,omitzero"`
+	Completion count `json:"completion_tokens,omitzero"`
+	Total      count `json:"total_tokens,omitzero"`
+	Cached     count `json:"cached_tokens,omitzero"`
+	Reasoning  count `json:"reasoning_tokens,omitzero"`
+}
+
+type logprobWire struct {
+	Token   text              `json:"token"`
+	Logprob number            `json:"logprob"`
+	Top     list[logprobWire] `json:"top,omitzero"`
+}
+
+type breachWire struct {
+	Hard bool `json:"hard"`
+	What text `json:"what"`
+}
+
+type failureWire struct {
+	Kind       endpoint.Kind `json:"kind"`
+	Status     int           `json:"status,omitempty"`
+	Said       text          `json:"said,omitempty"`
+	What       text          `json:"what"`
+	Hint       text          `json:"hint,omitempty"`
+	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
+}
+
+type timesWire struct {
+	Wrote       time.Duration  `json:"wrote_ns,omitempty"`
+	Headers     time.Duration  `json:"headers_ns,omitempty"`
+	FirstEvent  time.Duration  `json:"first_event_ns,omitempty"`
+	FirstToken  time.Duration  `json:"first_token_ns,omitempty"`
+	FirstAnswer time.Duration  `json:"first_answer_ns,omitempty"`
+	LastToken   time.Duration  `json:"last_token_ns,omitempty"`
+	Ended       time.Duration  `json:"ended_ns"`
+	Fresh       bool           `json:"fresh_connection,omitempty"`
+	Dialled     time.Duration  `json:"dialled_ns,omitempty"`
+	Resent      bool           `json:"resent,omitempty"`
+	Reads       int            `json:"reads,omitempty"`
+	Bytes       int            `json:"bytes,omitempty"`
+	Marks       list[markWire] `json:"marks,omitzero"`
+	Engine      engineWire     `json:"engine,omitzero"`
+}
+
+type markWire struct {
+	At     time.Duration `json:"at_ns"`
+	Read   int32         `json:"read"`
+	Tokens int32         `json:"tokens,omitempty"`
+}
+
+type engineWire struct {
+	Prompt  count         `json:"prompt_tokens,omitzero"`
+	Cached  count         `json:"cached_tokens,omitzero"`
+	Output  count         `json:"output_tokens,omitzero"`
+	Prefill time.Duration `json:"prefill_ns,omitempty"`
+	Decode  time.Duration `json:"decode_ns,omitempty"`
+}
