@@ -66,7 +66,9 @@ func needlePlanOf(r room) needlePlan {
 		if p.deepest() < best.deepest() {
 			break
 		}
-		best = p
+		if best = p; p.deepest() < most {
+			break // further before finer
+		}
 	}
 	return best
 }

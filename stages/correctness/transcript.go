@@ -123,15 +123,22 @@ func transcript(ctx context.Context, ep Subject) (gates.Finding, error) {
 	return j.judge(ctx)
 }
 
-// short plays two conversations of three turns: can the model do it at all?
+// short plays conversations of three turns: can the model do it at all, in two of three?
 func (j *journey) short(ctx context.Context, tr trail, kind string) (bool, error) {
-	for range 2 {
+	right := 0
+	for i := range 3 {
 		t, err := j.shortOnce(ctx, tr, kind)
-		if err != nil || !t.ok() {
+		if err != nil {
 			return false, err
 		}
+		if t.ok() {
+			right++
+		}
+		if right == 2 || i-right == 1 {
+			break
+		}
 	}
-	return true, nil
+	return right == 2, nil
 }
 
 // shortOnce plays three turns from a new beginning, and returns the last.

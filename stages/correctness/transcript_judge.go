@@ -117,7 +117,7 @@ func (j *journey) diagnose(ctx context.Context, t turn, wrong int) (gates.Findin
 	if err != nil {
 		return gates.Finding{}, err
 	}
-	if whole.right() && same+fresh >= 3 {
+	if whole.right() && same+fresh >= 3 && j.allWrongFrom(t) >= 2 {
 		return say(gates.Fail("%d of %d turns are wrong (%s), and the same text as one message is answered rightly", wrong, len(j.turns), j.trail.name())).Under(gates.Depth).
 			Because("the template drops or reorders history", "a parser that trips over the history"), nil
 	}
