@@ -40,7 +40,7 @@ func (r Row) misnamed() string {
 	id, _, _ := strings.Cut(r.Fault, ":")
 	want, known := conditions[id]
 	got := r.Condition()
-	if !known || r.last() < 3 || got == want || got == 0 && r.Real {
+	if !known || r.Unopened != "" || r.last() < 3 || got == want || got == 0 && r.Real {
 		return ""
 	}
 	name := got.Words()

@@ -23,12 +23,17 @@ holds anybody's code is a leak.`,
 	Causes: []string{"the engine resumes a conversation from another one's blocks", "the cache is not trimmed to what two prompts have in common", "a gateway keeps conversations apart by the wrong key"},
 	Next:   []string{"stop serving from this server to several users", "the same server with prefix caching off"},
 	Run:    tenants,
-}, sizing{4, func(r room) Work { return asks(3*tenantsIn(r)+2, 30*endpoint.TokensPerSentence, answerTokens) }})
+}, sizing{4, func(r room) Work {
+	return asks(6*tenantsIn(r)+2, (tenantSentences+6)*endpoint.TokensPerSentence/3, answerTokens)
+}})
+
+// tenantSentences are a system prompt of the length that services have at least.
+const tenantSentences = 40
 
 // tenantsIn returns how many users there are.
 func tenantsIn(r room) int {
 	n := 4
-	for n < 8 && r.affords(asks(3*(n+1)+2, 30*endpoint.TokensPerSentence, answerTokens)) {
+	for n < 8 && r.affords(asks(6*(n+1)+2, (tenantSentences+6)*endpoint.TokensPerSentence/3, answerTokens)) {
 		n++
 	}
 	return n
@@ -37,7 +42,7 @@ func tenantsIn(r room) int {
 func tenants(ctx context.Context, ep Subject) (gates.Finding, error) {
 	n := tenantsIn(ep.room("correctness/tenants"))
 	prose := ep.fresh()
-	system := "You are a helpful assistant of a small town's archive. You answer in one sentence. Background: " + prose.Sentences(12)
+	system := "You are a helpful assistant of a small town's archive. You answer in one sentence. Background: " + prose.Sentences(tenantSentences)
 	talks := make([]endpoint.Request, n)
 	codes := make([]gates.Canary, n)
 	for i := range talks {
@@ -98,7 +103,7 @@ func tenants(ctx context.Context, ep Subject) (gates.Finding, error) {
 	for range trials {
 		c := ep.Canaries().Issue()
 		fresh := ep.fresh()
-		r := endpoint.Conversation().System("You answer in one sentence. Background: " + fresh.Sentences(12)).
+		r := endpoint.Conversation().System("You answer in one sentence. Background: " + fresh.Sentences(tenantSentences)).
 			User("My secret code is " + c.String() + ". " + fresh.Sentences(2) + " Please say OK.").Assistant("OK").
 			User(fresh.Sentences(2) + " Please say OK.").Assistant("OK").User("What is my secret code?").MaxTokens(64)
 		a, err := ep.Ask(ctx, r)

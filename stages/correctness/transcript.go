@@ -33,6 +33,7 @@ type turn struct {
 	number int
 	prompt int // tokens, 0 when not counted
 	added  int // tokens that this turn adds by our estimate
+	plain  bool
 	bad    string
 	// malformed says that bad is nothing that a model's lack of ability explains.
 	malformed bool
@@ -233,7 +234,7 @@ func (j *journey) walk(ctx context.Context) error {
 			a = again
 		}
 		t := j.turnOf(j.trail, a, want, own)
-		t.number, t.added, t.kind, t.request = i+1, added, kind, r
+		t.number, t.added, t.kind, t.request, t.plain = i+1, added, kind, r, i%2 == 1
 		j.turns = append(j.turns, t)
 		j.last = r
 		if wrongInARow++; t.ok() {

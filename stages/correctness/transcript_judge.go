@@ -137,13 +137,17 @@ func (j *journey) again(ctx context.Context, t turn) (same, fresh int, err error
 	for _, o := range j.turns {
 		own = append(own, o.want)
 	}
+	send := j.Ask
+	if t.plain {
+		send = j.AskPlain
+	}
 	for range 2 {
 		for _, new := range []bool{false, true} {
 			r := t.request
 			if new {
 				r = r.Begin(j.fresh().Sentence())
 			}
-			a, err := j.Ask(ctx, r.MaxTokens(128))
+			a, err := send(ctx, r.MaxTokens(128))
 			if err != nil {
 				return 0, 0, err
 			}
