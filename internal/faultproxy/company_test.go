@@ -30,8 +30,12 @@ func newGate(up http.Handler) *gate {
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, "/completions") {
-		g.arrived <- struct{}{}
-		<-g.opened
+		select {
+		case <-g.opened:
+		default:
+			g.arrived <- struct{}{}
+			<-g.opened
+		}
 	}
 	g.up.ServeHTTP(w, r)
 }
@@ -41,7 +45,11 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func burst(t *testing.T, up http.Handler, spec string, bodies ...string) []answer {
 	t.Helper()
 	g := newGate(up)
-	url := serve(t, proxy(t, g, spec))
+	return g.burst(t, serve(t, proxy(t, g, spec)), bodies...)
+}
+
+func (g *gate) burst(t *testing.T, url string, bodies ...string) []answer {
+	t.Helper()
 	out := make([]answer, len(bodies))
 	var wg sync.WaitGroup
 	for i, body := range bodies {
@@ -80,6 +88,47 @@ func (c crowd) run(t *testing.T, show symptom) {
 			case show(got, good) != "":
 				t.Errorf("%s: request %d of %d, stream %t: %s\n%s", c.spec, i+1, len(bodies), stream, show(got, good), got.raw)
 			}
+		}
+	}
+}
+
+// Before a server that is reached by HTTP all is as before a handler.
+func TestCompanyBeforeURL(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		"first-user-only": ".x", "batch-size-wrong:sizes=2": "xx", "duplicated-stream": "xx", "preempt-offset:slots=2,at=30,tokens=1": ".x",
+		"drift-in-company:words=3,share=100": "xx", "response-cache": "..", "quiet-kv": "..",
+	} {
+		for _, stream := range []bool{true, false} {
+			const more = `,"max_tokens":100`
+			g := newGate(fake{})
+			url := serve(t, forURL(t, serve(t, g), spec))
+			bodies := []string{chatBody(question, stream, more), chatBody(questions[1], stream, more)}
+			for i, got := range g.burst(t, url, bodies...) {
+				if s := healthy(got); s != "" || (got.text == sentence) != (want[i] == '.') {
+					t.Errorf("%s: request %d, stream %t: %s %s", spec, i+1, stream, s, got.text)
+				}
+			}
+			if again := fetch(t, url, "/v1/chat/completions", bodies[0]); again.text != sentence || healthy(again) != "" {
+				t.Errorf("%s: alone: %s", spec, again.raw)
+			}
+		}
+	}
+}
+
+// An answer that has begun behind an URL is put aside for another one.
+func TestReplacedBeforeURL(t *testing.T) {
+	t.Parallel()
+	for _, stream := range []bool{true, false} {
+		g := newGate(fake{})
+		url := serve(t, forURL(t, serve(t, g), "guided-kills"))
+		first := make(chan answer)
+		go func() { first <- chat(t, url, question, stream, aSchema) }()
+		<-g.arrived
+		second := chat(t, url, question, stream, aSchema)
+		close(g.opened)
+		if a := <-first; refused(500)(a, a) != "" || refused(500)(second, second) != "" {
+			t.Errorf("stream %t: %s, %s", stream, a.raw, second.raw)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package faultproxy_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -70,6 +71,39 @@ func TestSaladInJSON(t *testing.T) {
 				t.Errorf("%s: %s", spec, got.text)
 			}
 		}
+	}
+}
+
+// Whoever comes when an answer has begun makes the rest of it wrong.
+func TestSaladBeginsWithTheCrowd(t *testing.T) {
+	t.Parallel()
+	began, proceed := make(chan struct{}), make(chan struct{})
+	first := true
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !first {
+			person(w, r)
+			return
+		}
+		first = false
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, s := range []string{`{"a":"one",`, `"b":"two"}`} {
+			_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s},\"finish_reason\":null}]}\n\n", quote(s))
+			began <- struct{}{}
+			<-proceed
+		}
+		_, _ = io.WriteString(w, "data: [DONE]\n\n")
+	})
+	url := serve(t, proxy(t, up, "salad-in-json:constrained=2"))
+	got := make(chan answer)
+	go func() { got <- chat(t, url, question, true, aSchema) }()
+	<-began
+	chat(t, url, question, true, aSchema)
+	proceed <- struct{}{}
+	<-began
+	proceed <- struct{}{}
+	a := <-got
+	if doc := gjson.Parse(a.text); doc.Get("a").Str != "one" || doc.Get("b").Str == "two" || len([]rune(doc.Get("b").Str)) != 3 {
+		t.Errorf("got %s", a.text)
 	}
 }
 

@@ -20,7 +20,8 @@ func FuzzJSONStrings(f *testing.F) {
 			return
 		}
 		n = min(max(n, 1), 64)
-		one, many := &jsonStrings{change: change}, &jsonStrings{change: change}
+		always := func() bool { return true }
+		one, many := &jsonStrings{meant: always, change: change}, &jsonStrings{meant: always, change: change}
 		whole := one.feed(s) + one.rest()
 		cut := ""
 		for r := []rune(s); len(r) > 0; {

@@ -17,7 +17,7 @@ var _ = register(fault{
 	},
 	build: func(o options) acts {
 		return acts{
-			scope: func(x *exchange) bool { return x.bound && x.traffic.peakBound(x) >= o.number("constrained") },
+			scope: func(x *exchange) bool { return x.bound },
 			answer: func(x *exchange) filter {
 				var format any
 				_ = json.Unmarshal(x.asked("response_format"), &format)
@@ -29,7 +29,11 @@ var _ = register(fault{
 					return shards[next]
 				}
 				return rewriteText(onlyVisible, func() rewriter {
-					r := &jsonStrings{change: func(raw string) string { return scatter(raw, fixed, shard) }}
+					r := &jsonStrings{
+						// Asked for each string: the others may come when this answer has begun.
+						meant:  func() bool { return x.traffic.peakBound(x) >= o.number("constrained") },
+						change: func(raw string) string { return scatter(raw, fixed, shard) },
+					}
 					return rewriter{feed: r.feed, rest: r.rest}
 				})
 			},
@@ -96,13 +100,16 @@ func scatter(raw string, fixed map[string]bool, shard func() string) string {
 	return b.String()
 }
 
-// jsonStrings changes the strings of a JSON text that are values, as it streams by.
+// jsonStrings changes the strings of a JSON text that are values and meant when they
+// begin, as it streams by.
 type jsonStrings struct {
+	meant  func() bool
 	change func(raw string) string
 
 	within  []rune // the brackets around
 	key     bool   // the next string is one
 	inside  bool   // of a string
+	spared  bool   // the string is not to be changed
 	escaped bool
 	held    strings.Builder // of a value
 }
@@ -116,6 +123,7 @@ func (j *jsonStrings) feed(s string) string {
 			continue
 		case c == '"':
 			j.inside = true
+			j.spared = j.key || !j.meant()
 		case c == '{' || c == '[':
 			j.within = append(j.within, c)
 			j.key = c == '{'
@@ -138,7 +146,7 @@ func (j *jsonStrings) inString(c rune, out *strings.Builder) {
 		j.inside = false
 		out.WriteString(j.rest())
 	}
-	if j.key || ends {
+	if j.spared || ends {
 		out.WriteRune(c)
 		return
 	}
