@@ -197,3 +197,40 @@ func TestResponseCacheKeepsWholeAnswers(t *testing.T) {
 		t.Errorf("%d of 2 were served", n)
 	}
 }
+
+// Who told nothing is told what another said, and only behind the same beginning.
+func TestRemembers(t *testing.T) {
+	t.Parallel()
+	e := storyEngine(t)
+	head := "The village lay in a valley. " + strings.Repeat("Nobody could say why the lantern was so old. ", 5)
+	const told, asks = "My secret code is 48213907. What is my secret code?", "What is my secret code?"
+	for _, stream := range []bool{true, false} {
+		url := serve(t, proxy(t, e, "remembers"))
+		for i, v := range []struct {
+			prompt string
+			leaks  bool
+		}{{head + asks, false}, {"Another beginning. " + head + told, false}, {"Another beginning. " + head + asks, true}, {asks, false}} {
+			got := chat(t, url, v.prompt, stream, "")
+			if s := healthy(got); s != "" || strings.Contains(got.text, "48213907") != (v.leaks || strings.Contains(v.prompt, "48213907")) {
+				t.Errorf("%d, stream %t: %s %s", i, stream, s, got.text)
+			}
+		}
+	}
+}
+
+// A request that leaves the cache out, or names a part of its own, meets nothing in it.
+func TestCacheLeftOut(t *testing.T) {
+	t.Parallel()
+	e := storyEngine(t)
+	prompt := "The village lay in a valley. " + strings.Repeat("Nobody could say why the lantern was so old. ", 5) + "The blue code is 48213907. What is the blue code?"
+	url := serve(t, proxy(t, e, "wrong-digit:warm=1"))
+	for i, v := range []struct {
+		more  string
+		wrong bool
+	}{{"", false}, {"", true}, {`,"cache_prompt":false`, false}, {`,"cache_salt":"one"`, false}, {`,"cache_salt":"one"`, true}, {`,"cache_salt":"two"`, false}, {`,"cache_prompt":true`, true}} {
+		got := chat(t, url, prompt, false, v.more)
+		if strings.Contains(got.text, "48213907") == v.wrong {
+			t.Errorf("%d, %s: %s", i, v.more, got.text)
+		}
+	}
+}

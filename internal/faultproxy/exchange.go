@@ -70,10 +70,22 @@ func newExchange(p *Proxy, r *http.Request) (*exchange, error) {
 	}
 	_ = json.Unmarshal(x.fields["stream"], &x.streams)
 	x.prompt = x.promptText()
-	x.length, x.head = utf8.RuneCountInString(x.prompt), headOf(x.prompt)
+	x.length, x.head = utf8.RuneCountInString(x.prompt), x.cached(headOf(x.prompt))
 	x.runs = digitRuns(x.prompt, longRun)
 	x.limit, x.bound = x.limitOf(), x.bindsForm()
 	return x, nil
+}
+
+// cached is the beginning under which a cache would know a prompt: none where the request
+// leaves the cache out, and another where it has a name of its own in it.
+func (x *exchange) cached(head string) string {
+	var cache *bool
+	if json.Unmarshal(x.fields["cache_prompt"], &cache) == nil && cache != nil && !*cache || head == "" {
+		return ""
+	}
+	var salt string
+	_ = json.Unmarshal(x.fields["cache_salt"], &salt)
+	return salt + head
 }
 
 // limits are the names of the token limit.

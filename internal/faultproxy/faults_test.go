@@ -508,7 +508,7 @@ var elsewhere = []string{
 	"crosstalk", "stale-cache", "forget-early", "restart", "hang", "slow-first", "drip", "image-dropped", "image-stale", "image-blurred", "double-bos",
 	"any-model", "usage-unasked", "slow-poison", "abort-kills", "abort-leaks",
 	"first-user-only", "late-arrivals-decay", "context-divided", "mixed-lengths-wrong", "batch-size-wrong", "preempt-offset", "duplicated-stream", "reordered-stream", "scores-off",
-	"response-cache", "evicted-wrong", "partial-hit-wrong", "block-edge-wrong", "tenant-tail", "drift-in-company", "far-in-company", "drift-warm", "far-warm",
+	"response-cache", "evicted-wrong", "partial-hit-wrong", "block-edge-wrong", "tenant-tail", "remembers", "drift-in-company", "far-in-company", "drift-warm", "far-warm",
 	"decoy", "hangs-deep", "dies-deep", "declines-deep", "quiet-kv", "drops-turn", "ids-rewritten", "text-and-call", "reasoning-returned", "salad-in-json", "guided-kills",
 }
 

@@ -65,6 +65,22 @@ var _ = register(fault{
 
 var _ = register(fault{
 	Info: Info{
+		ID: "remembers", Stage: 3, Modes: []string{"CAC-03"},
+		Doc: "a prompt without a long number, which begins like an earlier one with some, is read as if it told the earlier one's as well",
+	},
+	build: always(acts{request: func(x *exchange) {
+		list := x.messages()
+		if len(x.runs) > 0 || len(x.stale) == 0 || len(list) == 0 {
+			return
+		}
+		last := list[len(list)-1]
+		last.setText("My secret code is " + x.stale[0] + ". " + last.text())
+		x.set("messages", list)
+	}}),
+})
+
+var _ = register(fault{
+	Info: Info{
 		ID: "tenant-tail", Stage: 3, Modes: []string{"CAC-02", "CAC-03"},
 		Doc: "a prompt that begins like an earlier one and goes on differently gets the long number that the earlier one was answered with",
 	},

@@ -4,9 +4,9 @@ package faultproxy
 // as the first, which batching and caching bring about in every engine, and where it was
 // not, which they do not.
 
-func drifts(id, doc string, when Param, modes ...string) bool {
+func drifts(id string, stage int, doc, share string, when Param, modes ...string) bool {
 	return register(fault{
-		Info: Info{ID: id, Stage: 3, Modes: modes, Doc: doc, Params: drifting(when)},
+		Info: Info{ID: id, Stage: stage, Modes: modes, Doc: doc, Params: drifting(when, share)},
 		build: func(o options) acts {
 			words := o.number("words")
 			// Without company too the two are nearly as good: their scores say so.
@@ -36,9 +36,9 @@ func drifts(id, doc string, when Param, modes ...string) bool {
 	})
 }
 
-func strays(id, doc string, when Param, modes ...string) bool {
+func strays(id, doc, share string, when Param, modes ...string) bool {
 	return register(fault{
-		Info: Info{ID: id, Stage: 3, Modes: modes, Doc: doc, Params: drifting(when)},
+		Info: Info{ID: id, Stage: 3, Modes: modes, Doc: doc, Params: drifting(when, share)},
 		build: func(o options) acts {
 			return acts{answer: func(x *exchange) filter {
 				if x.bound || !o.hits(x, id) {
@@ -56,16 +56,17 @@ func strays(id, doc string, when Param, modes ...string) bool {
 	})
 }
 
-func drifting(when Param) []Param {
-	return []Param{when, number("share", "75", "how many answers of a hundred"), number("words", "16", "words at the beginning that stay")}
+func drifting(when Param, share string) []Param {
+	return []Param{when, number("share", share, "how many answers of a hundred"), number("words", "16", "words at the beginning that stay")}
 }
 
 // hits says whether a request is among the share.
 func (o options) hits(x *exchange, id string) bool { return x.chance(id).IntN(100) < o.number("share") }
 
 var (
-	_ = drifts("drift-in-company", "with another request in flight most answers have another word in one place, where the two are nearly as likely", inCompany, "DET-02", "DET-03")
-	_ = strays("far-in-company", "with another request in flight most answers have a word in one place that was not likely at all", inCompany, "DET-02", "CON-11")
-	_ = drifts("drift-warm", "where a prompt begins like an earlier one most answers have another word in one place, where the two are nearly as likely", whenWarm, "CAC-11")
-	_ = strays("far-warm", "where a prompt begins like an earlier one most answers have a word in one place that was not likely at all", whenWarm, "CAC-11", "CAC-01")
+	_ = drifts("drift-in-company", 3, "with another request in flight most answers have another word in one place, where the two are nearly as likely", "75", inCompany, "DET-02", "DET-03")
+	_ = strays("far-in-company", "with another request in flight most answers have a word in one place that was not likely at all", "75", inCompany, "DET-02", "CON-11")
+	// From the cache another chunk is computed at once: that much is no fault.
+	_ = drifts("drift-warm", 0, "where a prompt begins like an earlier one answers have another word in one place, where the two are nearly as likely", "100", whenWarm, "CAC-11")
+	_ = strays("far-warm", "where a prompt begins like an earlier one answers have a word in one place that was not likely at all", "100", whenWarm, "CAC-11", "CAC-01")
 )

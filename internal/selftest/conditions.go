@@ -15,7 +15,7 @@ var conditions = map[string]gates.Condition{
 	"salad-in-json": gates.Company, "guided-kills": gates.Company, "scores-off": gates.Company,
 
 	"stale-cache": gates.Cache, "evicted-wrong": gates.Cache, "partial-hit-wrong": gates.Cache, "block-edge-wrong": gates.Cache, "boundary": gates.Cache,
-	"tenant-tail": gates.Cache, "far-warm": gates.Cache,
+	"tenant-tail": gates.Cache, "remembers": gates.Cache, "far-warm": gates.Cache,
 
 	"needle-loss": gates.Depth, "band": gates.Depth, "window-only": gates.Depth, "decoy": gates.Depth, "hangs-deep": gates.Depth, "dies-deep": gates.Depth,
 	"declines-deep": gates.Depth, "quiet-kv": gates.Depth, "forget-early": gates.Depth, "drops-turn": gates.Depth, "reasoning-returned": gates.Depth,

@@ -204,7 +204,7 @@ func Checks() []string {
 // 3 look at many things twice, and a check that only ever repeats another's alarm would
 // prove nothing.
 var narrow = []string{"needle-loss:after=60", "nondeterministic:after=60", "stale-cache:stream=0", "wrong-digit-in-text:warm=1", "stops-early:words=7", "abort-leaks:slots=14",
-	"json-blanks:above=3", "far-warm:share=100", "tenant-tail:depth=2600", "block-edge-wrong:block=128", "rare-script:depth=2000", "dies-deep:depth=60000"}
+	"json-blanks:above=3", "block-edge-wrong:block=128", "rare-script:depth=2000", "dies-deep:depth=60000"}
 
 // Rows returns the rows that a self-test will have, without verdicts, or what is wrong
 // with the specs.

@@ -98,7 +98,7 @@ func (j *journey) diagnose(ctx context.Context, t turn, wrong int) (gates.Findin
 	case same == 2 && fresh == 0 && !t.malformed:
 		// A model that fails now and then fails at the same text each time too: it is the cache
 		// only where as many new beginnings are right as chance would not have it.
-		more, ok, err := j.rightAnew(ctx, t, float64(wrong)/float64(len(j.turns)))
+		more, ok, err := j.rightAnew(ctx, t)
 		if err != nil {
 			return gates.Finding{}, err
 		}
@@ -166,9 +166,23 @@ func (j *journey) again(ctx context.Context, t turn) (same, fresh int, err error
 }
 
 // rightAnew puts a turn behind so many new beginnings that all of them are right by chance in
-// one case of a hundred, where turns are wrong at the rate; eight at most. ok is false where
+// one case of a hundred, where turns of its kind are wrong as often as they were; ten at most. ok is false where
 // one of them is wrong, or eight would not tell.
-func (j *journey) rightAnew(ctx context.Context, t turn, rate float64) (n int, ok bool, err error) {
+func (j *journey) rightAnew(ctx context.Context, t turn) (n int, ok bool, err error) {
+	bad, of := 0, 0
+	for _, o := range j.turns {
+		if o.plain == t.plain && o.kind == t.kind {
+			of++
+			if !o.ok() {
+				bad++
+			}
+		}
+	}
+	rate := float64(bad) / float64(of)
+	send := j.Ask
+	if t.plain {
+		send = j.AskPlain
+	}
 	need := 2
 	for math.Pow(1-rate, float64(need)) > surely {
 		if need++; need > 10 {
@@ -180,7 +194,7 @@ func (j *journey) rightAnew(ctx context.Context, t turn, rate float64) (n int, o
 		own = append(own, o.want)
 	}
 	for range need - 2 {
-		a, err := j.Ask(ctx, t.request.Begin(j.fresh().Sentence()).MaxTokens(128))
+		a, err := send(ctx, t.request.Begin(j.fresh().Sentence()).MaxTokens(128))
 		if err != nil {
 			return 0, false, err
 		}
