@@ -132,3 +132,19 @@ func TestConstructorsSayTheirStatus(t *testing.T) {
 		}
 	}
 }
+
+// A verdict may be given one more command to run next, printable and within the bound.
+func TestThenOneMore(t *testing.T) {
+	t.Parallel()
+	v := gates.Run(t.Context(), check("smoke/x", returns(gates.Fail("no").Then("a", "b"), nil)), lacking{})
+	got := v.Then("c\x1b").Next()
+	if want := []string{"a", "b", `c\u{1b}`}; !slices.Equal(got, want) || len(v.Next()) != 2 {
+		t.Errorf("got %q, want %q, and the first one has %q", got, want, v.Next())
+	}
+	for range 20 {
+		v = v.Then("more")
+	}
+	if n := len(v.Next()); n != 8 {
+		t.Errorf("%d commands, want at most 8", n)
+	}
+}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -26,8 +27,11 @@ type Difference struct {
 // dropped half-way, then or now, is compared as far as both go.
 func compare(was, now evidence.Exchange) *Difference {
 	a, b := was.Answer, now.Answer
-	if d := failures(a.Failure, b.Failure); d != nil || failed(a) && !stopped(a) {
+	if d := failures(a.Failure, b.Failure); d != nil {
 		return d
+	}
+	if failed(a) && !stopped(a) {
+		return words("the form of the error", form(was.Raw), form(now.Raw))
 	}
 	half := stopped(a) || stopped(b) || a.End == endpoint.HungUp || b.End == endpoint.HungUp
 	for _, c := range []struct{ where, was, now string }{
@@ -70,6 +74,19 @@ func failures(was, now *endpoint.Failure) *Difference {
 		return nil // it was over before it was broken off
 	}
 	return &Difference{Where: "the outcome", Recorded: say(was), Now: say(now)}
+}
+
+// form says what a body is that is no answer.
+func form(raw string) string {
+	switch text := strings.TrimSpace(raw); {
+	case text == "":
+		return "no body"
+	case json.Valid([]byte(text)):
+		return "JSON"
+	case strings.HasPrefix(text, "<"):
+		return "HTML"
+	}
+	return "text"
 }
 
 func words(where, was, now string) *Difference {

@@ -45,8 +45,8 @@ type Options struct {
 	Alone bool
 	// Redact is what the recorded texts went through.
 	Redact func(string) string
-	// Send sends one request; see [endpoint.Endpoint.Send].
-	Send func(context.Context, endpoint.Prepared) endpoint.Answer
+	// Send sends one request; see [endpoint.Endpoint.Exchange].
+	Send func(context.Context, endpoint.Prepared) endpoint.Exchange
 }
 
 // Run asks the requests of a bundle again and returns what came of each, in order.
@@ -68,9 +68,9 @@ func Run(ctx context.Context, b evidence.Bundle, o Options) []Result {
 			return
 		}
 		body := withModel(x.Body, b.Model(), o.Model)
-		a := o.send(ctx, x, endpoint.PrepareBody([]byte(body), x.Stream, x.HangUp))
-		now := evidence.Of(endpoint.Exchange{Number: int64(x.Number), Body: []byte(body), Stream: x.Stream, HangUp: x.HangUp, Answer: a}, o.Redact)
-		now.Began = max(0, a.Timing.Began.Sub(first))
+		sent := o.send(ctx, x, endpoint.PrepareBody([]byte(body), x.Stream, x.HangUp))
+		now := evidence.Of(sent, o.Redact)
+		now.Began = max(0, sent.Answer.Timing.Began.Sub(first))
 		out[i] = judge(x, now, ctx.Err() != nil)
 	})
 	return out
@@ -78,7 +78,7 @@ func Run(ctx context.Context, b evidence.Bundle, o Options) []Result {
 
 // send sends a request. What the client broke off in the record is broken off again, after
 // as long.
-func (o Options) send(ctx context.Context, x evidence.Exchange, p endpoint.Prepared) endpoint.Answer {
+func (o Options) send(ctx context.Context, x evidence.Exchange, p endpoint.Prepared) endpoint.Exchange {
 	if !stopped(x.Answer) {
 		return o.Send(ctx, p)
 	}

@@ -125,7 +125,8 @@ func TestRun(t *testing.T) {
 	}
 	list := []evidence.Exchange{
 		x(`{"a": {"model":"old"},  "model": "old"}`, "42"), x(`{"model":"third"}`, "42"), x(`{"model": `, "42"), x(`{"b":"old"}`, "my secret"),
-		{NoBody: true, Answer: answer("")}, x(`[`+strings.Repeat(`[`, 100_000), "42"),
+		{NoBody: true, Answer: answer("")},
+		x(`[`+strings.Repeat(`[`, 100_000), "42"),
 	}
 	var sent []string
 	ep, err := endpoint.Open(t.Context(), target(t), endpoint.Options{Transport: server(func(body string) string {
@@ -138,7 +139,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Model: `n"w`, Redact: redact, Alone: true, Send: ep.Send}
+	o := Options{Model: `n"w`, Redact: redact, Alone: true, Send: ep.Exchange}
 	results := Run(t.Context(), bundleOf(t, redact, list...), o)
 	want := []string{`{"a": {"model":"old"},  "model": "n\"w"}`, `{"model":"third"}`, `{"model": `, `{"b":"old"}`, list[5].Body}
 	if !slices.Equal(sent, want) {
@@ -178,6 +179,30 @@ func (s server) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(said))}, nil
 }
 
+// An error page is another error than one in JSON; the words in it are not compared.
+func TestTheFormOfAnError(t *testing.T) {
+	t.Parallel()
+	refused := func(raw string) evidence.Exchange {
+		return evidence.Exchange{Raw: raw, Answer: failure(endpoint.Refused, 400, "")}
+	}
+	for _, c := range []struct{ was, now, want string }{
+		{`{"error":"a"}`, ` {"error":"b"}`, ""},
+		{"<html>", "<!doctype html>", ""},
+		{"a", "b", ""},
+		{"", " ", ""},
+		{"<html>", `{"error":"b"}`, "HTML JSON"},
+		{"a", "", "text no body"},
+	} {
+		got := ""
+		if d := compare(refused(c.was), refused(c.now)); d != nil {
+			got = d.Recorded + " " + d.Now
+		}
+		if got != c.want {
+			t.Errorf("%q and %q: got %q, want %q", c.was, c.now, got, c.want)
+		}
+	}
+}
+
 // What the client had broken off is broken off after as long; an interrupt ends all, and
 // is no finding.
 func TestBrokenOff(t *testing.T) {
@@ -192,12 +217,12 @@ func TestBrokenOff(t *testing.T) {
 		var took []time.Duration
 		results := Run(ctx, bundleOf(t, func(s string) string { return s },
 			evidence.Exchange{Body: "{}", Answer: dropped}, evidence.Exchange{Began: 4 * time.Second, Body: "{}", Answer: answer("x")}, evidence.Exchange{Began: 9 * time.Second, Body: "{}", Answer: answer("x")}),
-			Options{Redact: func(s string) string { return s }, Send: func(ctx context.Context, _ endpoint.Prepared) endpoint.Answer {
+			Options{Redact: func(s string) string { return s }, Send: func(ctx context.Context, _ endpoint.Prepared) endpoint.Exchange {
 				a := failure(endpoint.Stopped, 0, "")
 				a.Timing.Began = time.Now()
 				<-ctx.Done()
 				took = append(took, time.Since(start))
-				return a
+				return endpoint.Exchange{Answer: a}
 			}})
 		got := ""
 		for _, r := range results {

@@ -89,7 +89,7 @@ func Remember[T any](e Endpoint, name string, find func() (T, error)) (T, error)
 		k := v.(kept)
 		for _, x := range k.heard {
 			x.Again = true
-			e.retell(x)
+			e.tell(x)
 		}
 		return k.value.(T), nil
 	}

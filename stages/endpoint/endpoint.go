@@ -214,11 +214,7 @@ func (e Endpoint) Prepare(r Request, stream bool) (Prepared, error) {
 
 // Send sends a prepared request once. The answer says itself what went wrong.
 func (e Endpoint) Send(ctx context.Context, p Prepared) Answer {
-	number := e.requests.Add(1)
-	if p.stream {
-		return e.tell(number, p, e.client.stream(ctx, p))
-	}
-	return e.tell(number, p, e.client.complete(ctx, p))
+	return e.Exchange(ctx, p).Answer
 }
 
 // Post sends a body as it is, which may be no request at all, and returns what came: the
@@ -241,7 +237,7 @@ func (e Endpoint) post(ctx context.Context, path string, body []byte) (status in
 	status, said, err = e.client.plain(ctx, http.MethodPost, path, body)
 	a.Timing.Ended = time.Since(a.Timing.Began)
 	if e.observe != nil && path == chatPath {
-		e.tell(number, Prepared{body: body}, e.client.whole(a, status, said, err))
+		e.ended(number, Prepared{body: body}, e.client.whole(a, status, said, err))
 	}
 	if status != 0 && said != nil {
 		err = nil

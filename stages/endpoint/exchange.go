@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"sync"
 )
@@ -36,21 +37,29 @@ func (t Target) beginning(body []byte) []byte {
 	return bytes.Clone(hidden[:min(len(hidden), maxRaw)])
 }
 
-// tell hands an exchange to the observer, and returns the answer for the one who asked.
-func (e Endpoint) tell(number int64, p Prepared, a Answer) Answer {
-	raw := a.raw
-	a.raw = nil // up to maxRaw, which nobody else has a use for
-	if e.observe == nil {
-		return a
+// Exchange is [Endpoint.Send] for whoever wants all of what came.
+func (e Endpoint) Exchange(ctx context.Context, p Prepared) Exchange {
+	number := e.requests.Add(1)
+	if p.stream {
+		return e.ended(number, p, e.client.stream(ctx, p))
 	}
-	e.retell(Exchange{Number: number, Body: p.body, Stream: p.stream, HangUp: p.hangUp, Answer: a, Raw: raw})
-	return a
+	return e.ended(number, p, e.client.complete(ctx, p))
 }
 
-// retell hands on what was told now or before.
-func (e Endpoint) retell(x Exchange) {
-	e.hearing.add(x)
-	e.observe(x)
+// ended makes the exchange of a request that has ended, and tells it.
+func (e Endpoint) ended(number int64, p Prepared, a Answer) Exchange {
+	x := Exchange{Number: number, Body: p.body, Stream: p.stream, HangUp: p.hangUp, Answer: a, Raw: a.raw}
+	x.Answer.raw = nil // up to maxRaw, which whoever asked has no use for
+	e.tell(x)
+	return x
+}
+
+// tell hands an exchange to the observer, now or again.
+func (e Endpoint) tell(x Exchange) {
+	if e.observe != nil {
+		e.hearing.add(x)
+		e.observe(x)
+	}
 }
 
 // PrepareBody returns a request of a body that exists already, such as one that was

@@ -17,7 +17,7 @@ import (
 func TestObserve(t *testing.T) {
 	const key = "sk-0123456789"
 	replies := []*http.Response{
-		streamReply(text("four"), text("ty"), finish("stop"), done),
+		streamReply(text("seven"), text("ty"), finish("stop"), done),
 		jsonReply(200, `{"id":"x1","model":"m","choices":[{"index":0,"message":{"content":"42"},"finish_reason":"stop"}]}`),
 		jsonReply(400, `{"error":{"message":"no such thing for `+key+`"}}`),
 		jsonReply(503, `{"error":"busy"}`),
@@ -64,7 +64,7 @@ func TestObserve(t *testing.T) {
 		content, raw   string
 		kind           Kind
 	}{
-		{true, 5, 200, "fourty", "", ""},
+		{true, 5, 200, "seventy", "", ""},
 		{false, 0, 200, "42", "", ""},
 		{false, 0, 400, "", `{"error":{"message":"no such thing for «API key»"}}`, Refused},
 		{true, 0, 503, "", `{"error":"busy"}`, Busy},

@@ -134,7 +134,7 @@ func askAgain(c console, ctx *cli.Context, b evidence.Bundle, only []int) error 
 		return exitError{stages.ExitFailed}
 	}
 	results := replay.Run(ctx.Context, b, replay.Options{
-		Model: ep.Model(), Only: only, Alone: ctx.Bool("one-by-one"), Redact: ses.redactor.Text, Send: ep.Send,
+		Model: ep.Model(), Only: only, Alone: ctx.Bool("one-by-one"), Redact: ses.redactor.Text, Send: ep.Exchange,
 	})
 	exit := replayExit(ctx.Context, replay.TallyOf(results))
 	to := render.ReplayTarget{Name: ses.redactor.Text(modelName(ep.Model())), Engine: ep.Engine().Name(), Address: ses.target.String(), Alone: ctx.Bool("one-by-one")}

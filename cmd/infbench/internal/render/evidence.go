@@ -64,7 +64,10 @@ func remarks(x evidence.Exchange) string {
 		is   bool
 		says string
 	}{
-		{x.Again, "asked by an earlier check"}, {x.Redacted, "redacted"}, {x.Cut, "the answer is its beginning"}, {x.NoBody, "the request was too large to be kept"},
+		{x.Again, "asked by an earlier check"},
+		{x.Redacted, "redacted"},
+		{x.Cut, "the answer is its beginning"},
+		{x.NoBody, "the request was too large to be kept"},
 		{x.HangUp > 0, fmt.Sprintf("dropped after %s with text", plural(x.HangUp, "event"))},
 	} {
 		if r.is {
