@@ -81,8 +81,8 @@ func batchInvariance(ctx context.Context, ep Subject) (gates.Finding, error) {
 			requests[i] = openQuestion(ep.fresh().Sentences(1+(done+i)%4), done+i)
 			var err error
 			// The first answer fills the cache; cold against warm is another check's question.
-			if _, err = ep.Ask(ctx, requests[i]); err == nil {
-				alone[i], err = ep.Ask(ctx, requests[i])
+			if _, err = ep.text(ctx, requests[i]); err == nil {
+				alone[i], err = ep.text(ctx, requests[i])
 			}
 			if err != nil {
 				return gates.Finding{}, err
@@ -124,7 +124,7 @@ func batchInvariance(ctx context.Context, ep Subject) (gates.Finding, error) {
 // alone, three times: where it is not, nothing that was added made the difference.
 func (s Subject) steady(ctx context.Context, r endpoint.Request, was endpoint.Answer) (bool, error) {
 	for range 3 {
-		again, err := s.Ask(ctx, r)
+		again, err := s.text(ctx, r)
 		if err != nil || shown(again) != shown(was) {
 			return false, err
 		}
@@ -176,10 +176,10 @@ func (s Subject) among(ctx context.Context, requests []endpoint.Request, size in
 		n := min(size, len(requests)-from)
 		inCompany(size, size, func(i int) {
 			if i < n {
-				out[from+i], _ = s.Ask(ctx, requests[from+i]) // the answer holds its failure
+				out[from+i] = s.Stream(ctx, requests[from+i])
 				return
 			}
-			_, _ = s.Ask(ctx, openQuestion(s.fresh().Sentences(1+3*(i%4)), 20+i))
+			s.Stream(ctx, openQuestion(s.fresh().Sentences(1+3*(i%4)), 20+i))
 		})
 		if ended(ctx) {
 			return nil, context.Cause(ctx)

@@ -57,13 +57,17 @@ func determinism(ctx context.Context, ep Subject) (gates.Finding, error) {
 			r = r.Unseeded()
 		}
 		// The first answer fills the cache; cold against warm is another check's question.
-		if _, err := ep.Ask(ctx, r); err != nil {
+		ask := ep.text
+		if q.text == "" {
+			ask = ep.Ask
+		}
+		if _, err := ask(ctx, r); err != nil {
 			return gates.Finding{}, err
 		}
 		var base endpoint.Answer
 		right := map[bool]endpoint.Answer{}
 		for k := range repeats {
-			a, err := ep.Ask(ctx, r)
+			a, err := ask(ctx, r)
 			if err != nil {
 				return gates.Finding{}, err
 			}

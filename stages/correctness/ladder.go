@@ -69,6 +69,13 @@ func (d difference) says() string {
 // shown is the text of an answer that is compared.
 func shown(a endpoint.Answer) string { return a.Everything() }
 
+// text asks for some text of which nobody wants the end: what a model thinks is as good to
+// compare as what it says.
+func (s Subject) text(ctx context.Context, r endpoint.Request) (endpoint.Answer, error) {
+	a := s.Stream(ctx, r)
+	return a, a.Err()
+}
+
 // differ compares two answers to one request. Only where they differ is the request put
 // once more, alone and with logprobs: asking for those may change how a server computes,
 // so that the answers themselves come without.

@@ -97,7 +97,8 @@ func (j *journey) diagnose(ctx context.Context, t turn, wrong int) (gates.Findin
 		return say(gates.Warn("wrong in %d of %d turns (%s), and not when put again", wrong, len(j.turns), j.trail.name())), nil
 	case same == 2 && fresh == 0 && !t.malformed:
 		// A model that fails now and then fails at the same text each time too: it is the cache
-		// only where as many new beginnings are right as chance would not have it.
+		// only where as many new beginnings are right as chance would not have it, at the depth
+		// where it fails most.
 		more, ok, err := j.rightAnew(ctx, t)
 		if err != nil {
 			return gates.Finding{}, err
@@ -166,16 +167,18 @@ func (j *journey) again(ctx context.Context, t turn) (same, fresh int, err error
 }
 
 // rightAnew puts a turn behind so many new beginnings that all of them are right by chance in
-// one case of a hundred, where turns of its kind are wrong as often as they were; ten at most. ok is false where
+// one case of a hundred, where turns of its kind are wrong as often as they were from it on; ten at most. ok is false where
 // one of them is wrong, or eight would not tell.
 func (j *journey) rightAnew(ctx context.Context, t turn) (n int, ok bool, err error) {
 	bad, of := 0, 0
-	for _, o := range j.turns {
-		if o.plain == t.plain && o.kind == t.kind {
-			of++
-			if !o.ok() {
-				bad++
-			}
+	for _, o := range j.turns[t.number-1:] {
+		if o.plain != t.plain || o.kind != t.kind {
+			continue
+		}
+		of++
+		if !o.ok() {
+			bad++
+			t = o // the last one is put again
 		}
 	}
 	rate := float64(bad) / float64(of)

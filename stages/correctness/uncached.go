@@ -51,10 +51,10 @@ func uncached(ctx context.Context, ep Subject) (gates.Finding, error) {
 			return gates.NotApply("no way to leave the prefix cache of this engine out is known"), nil
 		}
 		how = by
-		if _, err := ep.Ask(ctx, r); err != nil { // fills the cache
+		if _, err := ep.text(ctx, r); err != nil { // fills the cache
 			return gates.Finding{}, err
 		}
-		warm, err := ep.Ask(ctx, r)
+		warm, err := ep.text(ctx, r)
 		if err != nil {
 			return gates.Finding{}, err
 		}
@@ -111,6 +111,6 @@ func (s Subject) withoutCache(ctx context.Context, r endpoint.Request, salt stri
 		}
 		by = "dropped before"
 	}
-	a, err = s.Ask(ctx, cold)
+	a, err = s.text(ctx, cold)
 	return a, by, err
 }
