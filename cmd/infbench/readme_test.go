@@ -131,7 +131,7 @@ func matches(want, got []string) bool {
 func recordTwoRuns(t *testing.T, dir, target string) {
 	t.Helper()
 	broken := endpointtest.Serve(t, &txtar.Archive{Comment: []byte("fault: one-token\n")})
-	quick := []string{"run", "--evidence", "off", "--checkpoint", "model", "--arrival", "sessions:n=1", "--per-level", "300ms", "--prompt-tokens", "64", "--output-tokens", "16"}
+	quick := []string{"run", "--budget", "5s", "--evidence", "off", "--checkpoint", "model", "--arrival", "sessions:n=1", "--per-level", "300ms", "--prompt-tokens", "64", "--output-tokens", "16"}
 	for i, more := range [][]string{{"--target", target, "--out", "bench/runs/a.jsonl"}, {"--target", broken, "--image", "sha256:0123456789abcdef", "--out", "bench/runs/b.jsonl"}} {
 		for try := 0; ; try++ {
 			c := exec.Command("infbench", slices.Concat(quick, more)...)

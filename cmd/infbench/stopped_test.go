@@ -77,7 +77,7 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 		if strings.HasPrefix(line, "level 2 of 2: closed") {
 			_ = p.Signal(syscall.SIGINT)
 		}
-	}, nil, "run", "--target", target, "--out", out, "--arrival", "sessions:n=1", "--arrival", "sessions:n=2", "--per-level", "1s", "--prompt-tokens", "64", "--output-tokens", "16")
+	}, nil, "run", "--budget", "5s", "--target", target, "--out", out, "--arrival", "sessions:n=1", "--arrival", "sessions:n=2", "--per-level", "1s", "--prompt-tokens", "64", "--output-tokens", "16")
 	if exit != 130 || !strings.Contains(stdout, "exit 130: interrupted") {
 		t.Fatalf("exit %d, want 130\n%s\n%s", exit, stdout, stderr)
 	}
@@ -100,7 +100,7 @@ func TestInterruptDuringTheGates(t *testing.T) {
 		if strings.HasPrefix(line, "stage 3 correctness: ") && strings.Contains(line, " checks, about") {
 			_ = p.Signal(syscall.SIGINT)
 		}
-	}, nil, "run", "--target", target, "--out", out)
+	}, nil, "run", "--budget", "5s", "--target", target, "--out", out)
 	if exit != 130 {
 		t.Fatalf("exit %d, want 130\n%s", exit, stdout)
 	}
@@ -145,7 +145,7 @@ func TestKillLeavesADraft(t *testing.T) {
 		if strings.HasPrefix(line, "level 2 of 2: closed") {
 			_ = p.Kill()
 		}
-	}, nil, "run", "--target", target, "--out", out, "--arrival", "sessions:n=1", "--arrival", "sessions:n=2", "--per-level", "1s", "--prompt-tokens", "64", "--output-tokens", "16")
+	}, nil, "run", "--budget", "5s", "--target", target, "--out", out, "--arrival", "sessions:n=1", "--arrival", "sessions:n=2", "--per-level", "1s", "--prompt-tokens", "64", "--output-tokens", "16")
 	drafts, _ := filepath.Glob(filepath.Join(dir, "*.unfinished.jsonl"))
 	if len(drafts) != 1 {
 		t.Fatalf("drafts: %v", drafts)

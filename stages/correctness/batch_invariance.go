@@ -42,7 +42,7 @@ func invariancePlanOf(r room) invariancePlan {
 	if len(all) > 1 {
 		p.sizes = []int{all[0], all[len(all)-1]}
 	}
-	for more := p; more.questions <= 40; more.questions += 4 {
+	for more := p; more.questions <= r.most(20); more.questions += 4 {
 		if !r.affords(more.work()) {
 			break
 		}
@@ -155,7 +155,7 @@ func judgeInvariance(ctx context.Context, ep Subject, p invariancePlan, l ladder
 		if l.counts[implausible] < 2 {
 			f = gates.Fail("%.0f %% of texts %s differ from the same questions alone, and the server is declared to be batch-invariant", rate, sizes)
 		}
-		f = f.With("%s", said).With("%s", l.worst.says())
+		f = f.With("%s", said).With("%s", l.worst.says()).Because("a batched kernel, captured graph or draft that computes another thing")
 		if explained != "" {
 			f = f.With("%s", explained)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // DefaultBudget is the time for the whole of stage 3 where nobody states another.
-const DefaultBudget = 10 * time.Minute
+const DefaultBudget = 5 * time.Minute
 
 // QuickBudget is enough for every check to put its questions once, where the server is
 // quick: what a self-test takes.
@@ -84,7 +84,13 @@ type room struct {
 	inFlight int
 	// loadTokens is how long the prompts of the load will be that comes after this stage.
 	loadTokens int
+	// thorough is the budget in default ones: a quick server does not use all of the default
+	// up, and a longer budget asks more of it too.
+	thorough float64
 }
+
+// most scales what is enough by default with the budget.
+func (r room) most(enough int) int { return max(1, int(float64(enough)*r.thorough)) }
 
 // affords reports whether the work fits into the room.
 func (r room) affords(w Work) bool { return r.speeds.Takes(w) <= r.share }
@@ -100,7 +106,7 @@ func add(c gates.Check[Subject], s sizing) string {
 
 // room returns the room of the check with the id.
 func (s Subject) room(id string) room {
-	return room{s.options.Budget * time.Duration(sizings[id].percent) / 100, s.speeds, s.ContextTokens(0), s.InFlight(), s.options.LoadTokens}
+	return room{s.options.Budget * time.Duration(sizings[id].percent) / 100, s.speeds, s.ContextTokens(0), s.InFlight(), s.options.LoadTokens, float64(s.options.Budget) / float64(DefaultBudget)}
 }
 
 // Estimate returns what the whole stage is going to ask.

@@ -43,8 +43,9 @@ type companyPlan struct {
 // What a question costs, on the average of lengths.
 const (
 	questionTokens, answerTokens = 7*endpoint.TokensPerSentence + 45, 24
-	// enoughInCompany requests without a fault bound its rate to 1 % with 95 % confidence.
-	enoughInCompany = 300
+	// enoughInCompany requests without a fault bound its rate to 3 % with 95 % confidence; three
+	// default budgets bound it to 1 %.
+	enoughInCompany = 100
 )
 
 func (p companyPlan) asked() int {
@@ -64,7 +65,7 @@ func (p companyPlan) work() Work {
 // the last fifth of it long prompts.
 func companyPlanOf(r room) companyPlan {
 	p := companyPlan{sizes: sizesOf(r.inFlight), rounds: 2}
-	for more := p; more.asked() < enoughInCompany; more.rounds++ {
+	for more := p; more.asked() < r.most(enoughInCompany); more.rounds++ {
 		if r.speeds.Takes(more.work()) > r.share*4/5 {
 			break
 		}

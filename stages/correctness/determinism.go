@@ -37,7 +37,7 @@ var repeated = []struct {
 // repeatsIn returns how often each question is repeated: four times at least.
 func repeatsIn(r room) int {
 	n := 4
-	for n < 10 && r.affords(asks((n+2)*len(repeated), 60, openTokens)) {
+	for n < r.most(8) && r.affords(asks((n+2)*len(repeated), 60, openTokens)) {
 		n++
 	}
 	return n

@@ -44,7 +44,9 @@ func evictionPlanOf(r room) evictionPlan {
 		context = 3400
 	}
 	p := evictionPlan{fillers: 8, sentences: min(400, max(20, context/4/endpoint.TokensPerSentence))}
-	for p.fillers < 400 {
+	// Eight contexts' worth of other prompts push a conversation out of most caches; a longer
+	// budget pushes more.
+	for p.fillers*p.sentences*endpoint.TokensPerSentence < r.most(8*context) {
 		w := asks(3*conversations, conversationSentences*endpoint.TokensPerSentence, answerTokens).plus(asks(p.fillers+4, p.sentences*endpoint.TokensPerSentence, 1))
 		if !r.affords(w) {
 			break

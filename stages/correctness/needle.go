@@ -54,7 +54,10 @@ func needlePlanOf(r room) needlePlan {
 	}
 	most := context * 85 / 100 / (endpoint.TokensPerSentence + 1)
 	best := needlePlan{[]int{controlSentences, 16}, positionsOf(3)}
-	for _, step := range []struct{ positions, factor int }{{3, 4}, {5, 4}, {5, 2}, {7, 2}, {11, 2}} {
+	for i, step := range []struct{ positions, factor int }{{3, 4}, {5, 4}, {5, 2}, {7, 2}, {11, 2}} {
+		if i >= 3 && r.most(1) < i-1 {
+			break // two default budgets for seven positions, three for eleven
+		}
 		p := needlePlan{[]int{controlSentences}, positionsOf(step.positions)}
 		for n := 16; n < most; n *= step.factor {
 			p.sentences = append(p.sentences, n)

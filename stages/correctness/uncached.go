@@ -29,7 +29,7 @@ questions behind some prose are asked without the cache, then from it; texts may
 // uncachedIn returns how many questions are compared.
 func uncachedIn(r room) int {
 	n := 6
-	for n < 20 && r.affords(asks(3*(n+1), 12*endpoint.TokensPerSentence, openTokens)) {
+	for n < r.most(12) && r.affords(asks(3*(n+1), 12*endpoint.TokensPerSentence, openTokens)) {
 		n++
 	}
 	return n

@@ -15,6 +15,7 @@ import (
 	"infbench/matrix"
 	"infbench/stages"
 	"infbench/stages/checkpoint/demo"
+	"infbench/stages/correctness"
 )
 
 func demoCommand(c console) *cli.Command {
@@ -59,6 +60,7 @@ func runDemo(c console, ctx *cli.Context) error {
 		return err
 	}
 	s.Target, s.Checkpoint, s.key, s.workload.PerLevel = server.URL(), ckpt, "", ctx.Duration("per-level")
+	s.Budget = correctness.QuickBudget // each check puts its questions once
 	ses, err := newSession(s)
 	if err != nil {
 		return err

@@ -85,7 +85,7 @@ func evidenceFlags() []cli.Flag {
 func correctnessFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "batch-invariant", Usage: "the server is declared to answer the same in every batch: any difference is a failure"},
-		&cli.DurationFlag{Name: "budget", DefaultText: "10m", Usage: "time for stage 3: its checks go as deep as their share of it allows"},
+		&cli.DurationFlag{Name: "budget", DefaultText: "5m", Usage: "time for stage 3: its checks go as deep as their share of it allows"},
 	}
 }
 
