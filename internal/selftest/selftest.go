@@ -48,6 +48,9 @@ type Options struct {
 	Budget time.Duration
 	// AtOnce is how many rows run at the same time on the embedded engine.
 	AtOnce int
+	// Named runs of each row the checks alone that name its fault among their own, and on a
+	// healthy row all of those: a real engine takes its time over the others.
+	Named bool
 	// Seed is of the faults and the canaries.
 	Seed uint64
 	// Done, if not nil, is told of each row as it ends.
@@ -203,8 +206,10 @@ func Checks() []string {
 // narrow are faults under a condition, so that one check alone can see them: stage 2 and
 // 3 look at many things twice, and a check that only ever repeats another's alarm would
 // prove nothing.
-var narrow = []string{"needle-loss:after=60", "nondeterministic:after=60", "stale-cache:stream=0", "wrong-digit-in-text:warm=1", "stops-early:words=7", "abort-leaks:slots=14",
-	"json-blanks:above=3", "block-edge-wrong:block=128", "rare-script:depth=2000", "dies-deep:depth=60000"}
+var narrow = []string{
+	"needle-loss:after=60", "nondeterministic:after=60", "stale-cache:stream=0", "wrong-digit-in-text:warm=1", "stops-early:words=7", "abort-leaks:slots=14",
+	"json-blanks:above=3", "block-edge-wrong:block=128", "rare-script:depth=2000", "dies-deep:depth=60000",
+}
 
 // Rows returns the rows that a self-test will have, without verdicts, or what is wrong
 // with the specs.
@@ -329,20 +334,35 @@ func (o Options) run(ctx context.Context, r *Row) error {
 	}
 	defer ep.Close()
 	last := r.last()
-	for _, c := range hardware.Checks() {
-		r.Verdicts = append(r.Verdicts, gates.Run(ctx, c, hardware.Subject{Endpoint: ep}))
-	}
-	verdicts(ctx, r, smoke.Checks(), ep)
+	verdicts(ctx, r, named(o, r, hardware.Checks()), hardware.Subject{Endpoint: ep})
+	verdicts(ctx, r, named(o, r, smoke.Checks()), ep)
 	if last >= 3 && ctx.Err() == nil {
 		s, err := correctness.Open(ctx, ep, correctness.Options{Budget: cmp.Or(o.Budget, correctness.QuickBudget)})
 		if err != nil {
 			r.Unopened = gates.Printable(err.Error(), 160)
 		} else {
-			verdicts(ctx, r, correctness.Checks(), s)
+			verdicts(ctx, r, named(o, r, correctness.Checks()), s)
 		}
 	}
 	r.Took = time.Since(start)
 	return nil
+}
+
+// named returns the checks that are run on a row.
+func named[S any](o Options, r *Row, checks []gates.Check[S]) []gates.Check[S] {
+	if !o.Named {
+		return checks
+	}
+	faults := o.Only
+	if r.Fault != "" {
+		faults = []string{r.Fault}
+	}
+	return slices.DeleteFunc(checks, func(c gates.Check[S]) bool {
+		return !slices.ContainsFunc(faults, func(spec string) bool {
+			id, _, _ := strings.Cut(spec, ":")
+			return slices.Contains(c.Faults, id)
+		})
+	})
 }
 
 func verdicts[S any](ctx context.Context, r *Row, checks []gates.Check[S], subject S) {

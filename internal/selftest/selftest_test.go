@@ -114,3 +114,22 @@ func TestUnknownFault(t *testing.T) {
 		t.Error("a bad parameter is accepted")
 	}
 }
+
+// Named rows run the checks that name the fault, and a healthy one all of those.
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	table, err := Run(t.Context(), Options{Only: []string{"evicted-wrong", "tool-sorted"}, Named: true, AtOnce: 2, Limits: limits()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range table.Rows {
+		var ids []string
+		for _, v := range r.Verdicts {
+			ids = append(ids, v.Check())
+		}
+		want := map[string]string{"": "correctness/property-order correctness/eviction", "evicted-wrong": "correctness/eviction", "tool-sorted": "correctness/property-order"}[r.Fault]
+		if got := strings.Join(ids, " "); got != want || r.Problem() != "" {
+			t.Errorf("%q runs %s, want %s; problem %q", r.Fault, got, want, r.Problem())
+		}
+	}
+}

@@ -30,12 +30,14 @@ all are tried. What a check warns of on the real engine as it is counts for no c
 Examples:
    infbench selftest
    infbench selftest --healthy 20 --fault one-token --fault tool-args-cut
-   infbench selftest --target http://127.0.0.1:8000 --fault wrong-digit --json > table.json`,
+   infbench selftest --target http://127.0.0.1:8000 --fault wrong-digit --json > table.json
+   infbench selftest --target http://127.0.0.1:8000 --named --fault partial-hit-wrong --fault far-in-company`,
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "target", Usage: "`URL` of a real engine (default: the embedded one)"},
 			&cli.StringFlag{Name: "model", Usage: "`NAME` of the served model"},
 			&cli.StringFlag{Name: "api-key-env", Value: "OPENAI_API_KEY", Usage: "environment variable `NAME` that holds the API key"},
 			&cli.StringSliceFlag{Name: "fault", DefaultText: "all", Usage: "`NAME[:param=value,…]` of a fault to inject; may be repeated"},
+			&cli.BoolFlag{Name: "named", Usage: "of each row run the checks alone that name its --fault: minutes less on a real engine"},
 			&cli.IntFlag{Name: "healthy", Value: 1, Usage: "how often the engine is tested without a fault"},
 			&cli.IntFlag{Name: "at-once", Value: 8, Usage: "how many embedded engines run at the same time"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "of the faults and the codes"},
@@ -45,8 +47,11 @@ Examples:
 		}, &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress"}),
 		Action: func(ctx *cli.Context) error {
 			o := selftest.Options{
-				Only: specsOf(ctx.StringSlice("fault")), Healthy: ctx.Int("healthy"), AtOnce: ctx.Int("at-once"), Seed: ctx.Uint64("seed"), Model: ctx.String("model"),
+				Only: specsOf(ctx.StringSlice("fault")), Healthy: ctx.Int("healthy"), AtOnce: ctx.Int("at-once"), Seed: ctx.Uint64("seed"), Model: ctx.String("model"), Named: ctx.Bool("named"),
 				Limits: endpoint.DefaultLimits(),
+			}
+			if o.Named && len(o.Only) == 0 {
+				return usagef("--named wants --fault NAME: it runs the checks that name it")
 			}
 			if ctx.IsSet("timeout") && ctx.Duration("timeout") <= 0 || o.Healthy < 1 || o.AtOnce < 1 {
 				return usagef("--timeout, --healthy and --at-once want more than 0")
