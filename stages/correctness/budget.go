@@ -80,6 +80,7 @@ type room struct {
 	speeds   Speeds
 	context  int // tokens; 0: nobody says
 	inFlight int
+	paired   bool // there is a reference to compare with
 }
 
 // affords reports whether the work fits into the room.
@@ -96,7 +97,7 @@ func add(c gates.Check[Subject], s sizing) string {
 
 // room returns the room of the check with the id.
 func (s Subject) room(id string) room {
-	return room{s.options.Budget * time.Duration(sizings[id].percent) / 100, s.speeds, s.ContextTokens(0), s.InFlight()}
+	return room{s.options.Budget * time.Duration(sizings[id].percent) / 100, s.speeds, s.ContextTokens(0), s.InFlight(), s.HasReference()}
 }
 
 // Estimate returns what the whole stage is going to ask.

@@ -9,6 +9,7 @@ import (
 
 	"infbench/arrival"
 	"infbench/cmd/infbench/internal/config"
+	"infbench/stages/correctness/parity"
 	"infbench/stages/performance"
 )
 
@@ -20,6 +21,9 @@ type settings struct {
 	config.Config
 	json, quiet bool
 	key         string
+	// referenceKey is of the reference, claim what the target is said to be beside it.
+	referenceKey string
+	claim        parity.Claim
 	headers     map[string]string
 	workload    performance.Config
 	arrivals    []arrival.ArrivalModel
@@ -76,9 +80,9 @@ func hardwareFlags() []cli.Flag {
 }
 
 func correctnessFlags() []cli.Flag {
-	return []cli.Flag{
+	return append(referenceFlags(), []cli.Flag{
 		&cli.DurationFlag{Name: "budget", DefaultText: "10m", Usage: "time for stage 3: its checks go as deep as their share of it allows"},
-	}
+	}...)
 }
 
 func performanceFlags() []cli.Flag {
@@ -159,6 +163,9 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 		return s, usagef("--line and --json both want stdout; --report FILE keeps the JSON")
 	}
 	if err := s.load(ctx); err != nil {
+		return s, err
+	}
+	if err := s.compared(ctx); err != nil {
 		return s, err
 	}
 	return s, s.secrets()

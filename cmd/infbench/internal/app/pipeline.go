@@ -85,9 +85,13 @@ func (p *pipeline) openCorrectness(ctx context.Context) (correctness.Subject, er
 	if err != nil {
 		return correctness.Subject{}, err
 	}
-	return correctness.Open(ctx, ep, correctness.Options{Budget: p.ses.set.Budget, Stated: func(e correctness.Estimate) {
+	o := correctness.Options{Budget: p.ses.set.Budget, Claim: p.ses.set.claim, Stated: func(e correctness.Estimate) {
 		p.emit(stages.WorkStated{Stage: gates.Correctness, Requests: e.Requests, PromptTokens: e.PromptTokens, OutputTokens: e.OutputTokens, Expected: e.Expected, Budget: e.Budget, Text: e.String()})
-	}})
+	}}
+	if p.ses.hasReference() {
+		o.Reference = p.ses.openReference
+	}
+	return correctness.Open(ctx, ep, o)
 }
 
 // openProbed finds out what the server can do before the dearer stages: what it cannot is

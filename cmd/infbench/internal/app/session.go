@@ -36,6 +36,11 @@ type session struct {
 	once sync.Once
 	ep   endpoint.Endpoint
 	err  error
+
+	reference     endpoint.Target
+	referenceOnce sync.Once
+	referenceEp   endpoint.Endpoint
+	referenceErr  error
 }
 
 // newSession checks everything that can be checked without asking the server.
@@ -63,7 +68,7 @@ func newSession(s settings) (*session, error) {
 		}
 		out.redactor.HideHost(out.target.Host())
 	}
-	return out, nil
+	return out, out.nameReference()
 }
 
 // openCheckpoint reads the checkpoint's small files and headers.
@@ -153,6 +158,9 @@ func (s *session) seed() uint64 {
 func (s *session) close() {
 	if s.ep != (endpoint.Endpoint{}) {
 		s.ep.Close()
+	}
+	if s.referenceEp != (endpoint.Endpoint{}) {
+		s.referenceEp.Close()
 	}
 }
 
