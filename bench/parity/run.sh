@@ -14,6 +14,9 @@ engines=${INFBENCH_ENGINES:-$PWD/.build/engines} out=${PARITY_OUT:-$PWD/.build/p
 [ -n "${PARITY_GGUF:-}" ] || { echo "run.sh: PARITY_GGUF names no python with numpy and gguf, so no other precision can be written" >&2; exit 64; }
 [ -x "$bin" ] || { echo "run.sh: no $bin: run make build first" >&2; exit 64; }
 mkdir -p "$out"
+rm -f "$out/open"; mkfifo "$out/open"
+exec 8<>"$out/open" # never ends: a server of serve.py stops with its input
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 export OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=0 HF_HUB_OFFLINE=1 DO_NOT_TRACK=1 VLLM_NO_USAGE_STATS=1 VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=2
 export VLLM_CPU_KVCACHE_SPACE=1 NO_COLOR=1
 
@@ -29,7 +32,7 @@ llama() {
 	local name=$1 file=$2; shift 2
 	[ -e "$out/$name.json.gz" ] && return
 	rm -f "$out/url"
-	sleep 100000 | "$engines/venv/bin/python" internal/realengine/serve.py "$file" --ctx 4096 --slots 1 "$@" >"$out/url" 2>"$out/llama.log" &
+	"$engines/venv/bin/python" internal/realengine/serve.py "$file" --ctx 4096 --slots 1 "$@" <&8 >"$out/url" 2>"$out/llama.log" &
 	local pid=$!
 	until [ -s "$out/url" ] && curl -sf "$(head -1 "$out/url")/health" >/dev/null; do
 		kill -0 $pid 2>/dev/null || { tail "$out/llama.log" >&2; exit 1; }

@@ -32,32 +32,35 @@ likeliest tokens, log probabilities and tool calls are compared, up to the first
 		"infbench stage0 --checkpoint PATH",
 	},
 	Run: parityWith,
-}, sizing{15, func(r room) Work { return parityPlan(r).work }})
+}, sizing{20, func(r room) Work { _, w := parityPlan(r); return w }})
 
-// parityPlanned is what the room allows.
-type parityPlanned struct {
-	parity.Plan
-	work Work
+// parityPlan is the most that the room allows: prompts first, since they tell precisions
+// apart, then calls. The reference is asked at the same time, and is taken to be as quick.
+func parityPlan(r room) (parity.Plan, Work) {
+	if !r.paired {
+		return parity.Plan{}, Work{}
+	}
+	full, least := parity.DefaultPlan(), parity.QuickPlan()
+	some := func(prompts, calls, passes int) parity.Plan {
+		return parity.Plan{Prompts: prompts, AnswerTokens: full.AnswerTokens, Calls: calls, Passes: passes}
+	}
+	for _, p := range []parity.Plan{full, some(full.Prompts/2, full.Calls, full.Passes), some(least.Prompts, parity.LeastCalls, 1)} {
+		if w := parityWork(p); r.affords(w) {
+			return p, w
+		}
+	}
+	for _, p := range []parity.Plan{some(full.Prompts, 0, 0), some(full.Prompts/2, 0, 0)} {
+		if w := parityWork(p); r.affords(w) {
+			return p, w
+		}
+	}
+	return least, parityWork(least)
 }
 
-// parityPlan halves the prompts until they fit, and leaves the calls out before it goes
-// below what says anything. The reference is asked at the same time, and is taken to be as
-// quick as the target.
-func parityPlan(r room) parityPlanned {
-	if !r.paired {
-		return parityPlanned{}
-	}
-	least, p := parity.QuickPlan(), parity.DefaultPlan()
-	work := func() Work {
-		return asks(2*p.Prompts, 40, p.AnswerTokens).plus(asks(p.Passes*p.Calls, 320, 60))
-	}
-	for !r.affords(work()) && p.Prompts > least.Prompts {
-		p.Prompts /= 2
-	}
-	if !r.affords(work()) {
-		p = least
-	}
-	return parityPlanned{p, work()}
+// parityWork is what a plan asks of one server: each prompt twice, and a few hundred tokens
+// of tools before each call.
+func parityWork(p parity.Plan) Work {
+	return asks(2*p.Prompts, 40, p.AnswerTokens).plus(asks(p.Passes*p.Calls, 320, 48))
 }
 
 func parityWith(ctx context.Context, ep Subject) (gates.Finding, error) {
@@ -69,7 +72,7 @@ func parityWith(ctx context.Context, ep Subject) (gates.Finding, error) {
 		return gates.Skip("the reference could not be opened: %v", err), nil
 	}
 	r := ep.room("correctness/parity")
-	plan := parityPlan(r).Plan
+	plan, _ := parityPlan(r)
 	plan.Until = time.Now().Add(2 * r.share) // an estimate may be wrong by a factor
 	var ours, theirs parity.Recording
 	var unasked error

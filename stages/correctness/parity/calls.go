@@ -19,10 +19,10 @@ type callRates struct{ calls, valid, asWanted int }
 
 type callFinding struct{ id, what string }
 
-func (c CallComparison) compared() bool { return c.asked >= leastCalls && c.calledByReference > 0 }
+func (c CallComparison) compared() bool { return c.asked >= LeastCalls && c.calledByReference > 0 }
 
-// leastCalls is how many prompts with tools must have been answered by both.
-const leastCalls = 24
+// LeastCalls is how many prompts with tools both must have answered to be compared.
+const LeastCalls = 24
 
 func compareCalls(target, reference [][]toolAnswer) CallComparison {
 	var c CallComparison

@@ -221,8 +221,8 @@ func (c CallComparison) verdict() verdict {
 	switch {
 	case c.asked == 0:
 		return verdict{summary: "no prompts with tools were asked"}
-	case c.asked < leastCalls:
-		return verdict{summary: fmt.Sprintf("only %d prompts with tools were answered, want %d", c.asked, leastCalls)}
+	case c.asked < LeastCalls:
+		return verdict{summary: fmt.Sprintf("only %d prompts with tools were answered, want %d", c.asked, LeastCalls)}
 	case c.calledByReference == 0 && c.target.calls == 0:
 		return verdict{summary: "the model makes no calls, on either side"}
 	case c.calledByReference == 0:

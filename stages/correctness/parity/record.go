@@ -75,6 +75,8 @@ type asker struct {
 	salt   string
 	asked  int
 	listed int // likeliest tokens to ask for; 0: the server reports none
+	// mute says that the model thinks and is asked not to, loud that it cannot be.
+	mute, loud bool
 }
 
 // cold returns the request in a form that no cache has seen.
@@ -86,8 +88,8 @@ func (k *asker) cold(r endpoint.Request) endpoint.Request {
 
 func (k *asker) answer(ctx context.Context, q prompt, tokens int) (answer, error) {
 	r := endpoint.Chat(q.text).MaxTokens(tokens)
-	plain := k.ep.Complete(ctx, k.cold(r))
-	if err := plain.Err(); err != nil {
+	plain, r, err := k.straight(ctx, r)
+	if err != nil {
 		return answer{}, err
 	}
 	out := answer{promptTokens: plain.Usage.Prompt, tokens: plain.Usage.Completion, text: plain.Everything()}
@@ -107,6 +109,31 @@ func (k *asker) answer(ctx context.Context, q prompt, tokens int) (answer, error
 		}
 	}
 	return out, nil
+}
+
+// straight asks for the answer itself: what a model thinks before it is not always shown
+// with its log probabilities, and to be compared only as a whole. It returns the request
+// as it was asked.
+func (k *asker) straight(ctx context.Context, r endpoint.Request) (endpoint.Answer, endpoint.Request, error) {
+	if k.mute {
+		r = r.Thinking(false)
+	}
+	a := k.ep.Complete(ctx, k.cold(r))
+	if err := a.Err(); err != nil || k.mute || k.loud || !thinks(a) {
+		return a, r, err
+	}
+	muted := r.Thinking(false)
+	b := k.ep.Complete(ctx, k.cold(muted))
+	if k.loud = refuses(b); k.loud {
+		return a, r, nil
+	}
+	k.mute = true
+	return b, muted, b.Err()
+}
+
+// thinks reports whether an answer begins with thinking.
+func thinks(a endpoint.Answer) bool {
+	return a.Reasoning != "" || strings.HasPrefix(strings.TrimSpace(a.Content), "<think>")
 }
 
 func (k *asker) fewer() {

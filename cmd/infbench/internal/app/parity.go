@@ -48,7 +48,15 @@ not be reached · 64 usage`,
 type side struct {
 	name string
 	file string
+	once bool // its calls: it will be nobody's reference
 	open func(context.Context) (endpoint.Endpoint, error)
+}
+
+func (s side) plan(p parity.Plan) parity.Plan {
+	if s.once {
+		p.Passes = min(1, p.Passes)
+	}
+	return p
 }
 
 func isAddress(s string) bool { return strings.Contains(s, "://") }
@@ -70,7 +78,7 @@ func compareServers(c console, ctx *cli.Context) error {
 	case s.Reference.Target == "" && save == "":
 		return usagef("no reference; give --reference URL or FILE, or --save FILE to keep the target's answers for one")
 	}
-	target, reference := side{name: "target"}, side{name: "reference"}
+	target, reference := side{name: "target", once: save == ""}, side{name: "reference"}
 	if !isAddress(s.Target) {
 		target.file, s.Target = s.Target, ""
 	}
@@ -167,7 +175,7 @@ func answersOf(ctx context.Context, c console, ses *session, plan parity.Plan, s
 			start := time.Now()
 			ep, err := s.open(within)
 			if err == nil {
-				out[i], err = parity.Record(within, ep, plan)
+				out[i], err = parity.Record(within, ep, s.plan(plan))
 			}
 			if err != nil {
 				return fmt.Errorf("the %s: %w", s.name, err)
