@@ -4,22 +4,19 @@ package parity
 // the truth, as in the vendors' verifiers, and is compared with itself first: what it does
 // not repeat nobody can be held to.
 type CallComparison struct {
-	asked                         int // prompts
-	target, reference             callRates
-	f1, selfF1                    float64
-	worse, better                 int // prompts on which the target alone, or the second pass alone, differs from the first
-	validWorse, validBetter       int // prompts that both call on, of which only one is valid
-	differing                     []callFinding
-	calledByReference, calledBoth int
-	again                         bool // the reference was asked twice
+	asked                   int // prompts
+	target, reference       callRates
+	f1, selfF1              float64
+	worse, better           int // prompts on which the target alone, or the second pass alone, differs from the first
+	validWorse, validBetter int // prompts that both call on, of which only one is valid
+	differing               []callFinding
+	again                   bool // the reference was asked twice
 }
 
 // callRates are one server's own figures.
 type callRates struct{ calls, valid, asWanted int }
 
 type callFinding struct{ id, what string }
-
-func (c CallComparison) compared() bool { return c.asked >= LeastCalls && c.calledByReference > 0 }
 
 // LeastCalls is how many prompts with tools both must have answered to be compared.
 const LeastCalls = 24
@@ -58,7 +55,6 @@ func compareCalls(target, reference [][]toolAnswer) CallComparison {
 			}
 		}
 	}
-	c.calledByReference, c.calledBoth = ours[1][0]+ours[1][1], ours[1][1]
 	c.f1, c.selfF1 = f1(ours), f1(own)
 	return c
 }

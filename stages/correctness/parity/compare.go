@@ -216,8 +216,11 @@ func (c *Comparison) finish(s sums) {
 	if c.listedN > 0 {
 		c.listed = s.listed / float64(c.listedN)
 	}
-	for _, o := range s.overlaps {
-		c.overlap += o / float64(len(s.overlaps))
+	if n := len(s.overlaps); n > 0 {
+		for _, o := range s.overlaps {
+			c.overlap += o
+		}
+		c.overlap /= float64(n)
 	}
 	const shown = 3
 	slices.SortStableFunc(c.widest, func(a, b finding) int { return cmp.Compare(b.divergence, a.divergence) })

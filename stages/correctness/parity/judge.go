@@ -96,10 +96,10 @@ func (v verdict) and(w verdict) verdict {
 }
 
 func (v verdict) finding() gates.Finding {
-	make := map[gates.Status]func(string, ...any) gates.Finding{
+	says := map[gates.Status]func(string, ...any) gates.Finding{
 		gates.Passed: gates.Pass, gates.Warned: gates.Warn, gates.Skipped: gates.Skip, gates.Failed: gates.Fail,
 	}[v.status]
-	f := make("%s", v.summary)
+	f := says("%s", v.summary)
 	if len(v.causes) > 0 {
 		f = f.Because(v.causes...)
 	}
@@ -114,8 +114,10 @@ func (c Comparison) tokens(claim Claim) verdict {
 		v = c.texted(claim, l)
 	case c.positions == 0 && c.strange > 0:
 		v = verdictOf(gates.Skipped, "the same texts come in tokens of other names: log probabilities cannot be compared")
+	case c.gross() > max(1, c.allowedGross(claim)) && c.beyond(l):
+		v = verdictOf(gates.Failed, "%s; %s, which is no rounding: %s", c.accusation(claim), c.grossly(), c.figures())
 	case c.gross() > max(1, c.allowedGross(claim)):
-		v = verdictOf(gates.Failed, "in %d of %d prompts each side chooses a token that the other holds for implausible (%g nats or more): that is no rounding. %s", c.gross(), c.prompts, implausible, c.figures())
+		v = verdictOf(gates.Failed, "%s, which is no rounding: %s", c.grossly(), c.figures())
 	case c.beyond(l):
 		v = verdictOf(gates.Failed, "%s: %s", c.accusation(claim), c.figures())
 	case c.positions < leastPositions:
@@ -123,7 +125,7 @@ func (c Comparison) tokens(claim Claim) verdict {
 	case !c.within(l):
 		v = verdictOf(gates.Warned, "%s, though by no more than chance may make; ask more prompts: %s", c.accusation(claim), c.figures())
 	case c.gross() > c.allowedGross(claim):
-		v = verdictOf(gates.Warned, "in one of %d prompts each side chooses a token that the other holds for implausible (%g nats or more). %s", c.prompts, implausible, c.figures())
+		v = verdictOf(gates.Warned, "%s: %s", c.grossly(), c.figures())
 	case 10*c.unusable > c.positions:
 		v = verdictOf(gates.Warned, "%d positions hold no log probabilities that can be; of the others: %s", c.unusable, c.figures())
 	default:
@@ -202,6 +204,10 @@ func (c Comparison) gross() int {
 	return n
 }
 
+func (c Comparison) grossly() string {
+	return fmt.Sprintf("in %d of %d prompts each side chooses a token that the other holds for implausible (%g nats or more)", c.gross(), c.prompts, implausible)
+}
+
 // allowedGross returns how many such differences the claim allows, or what is measured
 // where nothing is claimed.
 func (c Comparison) allowedGross(claim Claim) int {
@@ -223,9 +229,9 @@ func (c CallComparison) verdict() verdict {
 		return verdict{summary: "no prompts with tools were asked"}
 	case c.asked < LeastCalls:
 		return verdict{summary: fmt.Sprintf("only %d prompts with tools were answered, want %d", c.asked, LeastCalls)}
-	case c.calledByReference == 0 && c.target.calls == 0:
+	case c.reference.calls == 0 && c.target.calls == 0:
 		return verdict{summary: "the model makes no calls, on either side"}
-	case c.calledByReference == 0:
+	case c.reference.calls == 0:
 		return verdict{summary: fmt.Sprintf("the reference makes no calls (the target makes %d)", c.target.calls)}
 	}
 	const sure, likely, slack = 0.01, 0.05, 0.03 // 3 points: what the official service of K2-Vendor-Verifier is off from itself

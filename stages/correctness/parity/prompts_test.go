@@ -1,7 +1,11 @@
 package parity
 
 import (
+	"fmt"
+	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -76,6 +80,32 @@ func TestLimitsAreOrdered(t *testing.T) {
 		}
 		if p.source == "" {
 			t.Errorf("nothing says where the limits of %s come from", p.name)
+		}
+	}
+}
+
+var limitRow = regexp.MustCompile(`(?m)^\| ([a-z0-9, ]+?) \| (\S+) \| (\S+) \| (\d+) % \|`)
+
+// The page shows the limits that are kept.
+func TestPageShowsTheLimits(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/PARITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]string{}
+	for _, m := range limitRow.FindAllStringSubmatch(string(page), -1) {
+		for name := range strings.SplitSeq(m[1], ", ") {
+			var d, e, a float64
+			if n, err := fmt.Sscan(strings.Join(m[2:5], " "), &d, &e, &a); n != 3 {
+				t.Fatalf("%s: %v", m[0], err)
+			}
+			shown[name] = fmt.Sprintf("%g %g %.2f", d, e, a/100)
+		}
+	}
+	for _, p := range precisions {
+		if want := fmt.Sprintf("%g %g %.2f", p.divergence, p.deviation, p.agreement); shown[p.name] != want {
+			t.Errorf("docs/PARITY.md shows for %s: %s, want %s", p.name, shown[p.name], want)
 		}
 	}
 }

@@ -19,6 +19,7 @@ type server struct {
 	refuse   func(asked) string
 	logprobs bool
 	calls    string // in the place of an answer, where tools are offered
+	thinks   bool   // before it answers, unless it is told not to
 	asked    []asked
 }
 
@@ -30,6 +31,7 @@ type asked struct {
 	Choice      string            `json:"tool_choice"`
 	MaxTokens   int               `json:"max_tokens"`
 	Temperature *float64
+	Template    map[string]bool `json:"chat_template_kwargs"`
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +62,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.calls != "" && len(q.Tools) > 0 {
 		message, finish = s.calls, "tool_calls"
 	}
-	if q.Logprobs && s.logprobs {
+	if s.thinks && q.Template == nil {
+		message, finish = `{"reasoning":"Well","content":""}`, "length"
+	} else if q.Logprobs && s.logprobs {
 		scores = `{"content":[{"token":"Yes","logprob":-0.1,"top_logprobs":[{"token":"Yes","logprob":-0.1},{"token":"No","logprob":-3}]},{"token":".","logprob":-0.2,"top_logprobs":[]}]}`
 	}
 	fmt.Fprintf(w, `{"choices":[{"index":0,"message":%s,"finish_reason":%q,"logprobs":%s}],"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11}}`, message, finish, scores)
@@ -193,5 +197,26 @@ func TestRecordEndsInTime(t *testing.T) {
 	r, err := Record(t.Context(), s.open(t), Plan{Prompts: 3, AnswerTokens: 7, Calls: 3, Passes: 1, Until: time.Now()})
 	if err != nil || r.Prompts() != 0 || len(s.asked) != 0 {
 		t.Errorf("err %v, %d prompts, %d requests; want none", err, r.Prompts(), len(s.asked))
+	}
+}
+
+// A model that thinks is asked not to: its thinking comes without log probabilities here.
+// Where that is refused it is asked as it is.
+func TestRecordWhatThinks(t *testing.T) {
+	t.Parallel()
+	s := &server{logprobs: true, thinks: true}
+	r, err := Record(t.Context(), s.open(t), Plan{Prompts: 2, AnswerTokens: 7})
+	if err != nil || !r.Reports() || r.answers[0].text != "Yes." || len(s.asked) != 1+2+2 {
+		t.Errorf("err %v, %d requests, answers %+v", err, len(s.asked), r.answers)
+	}
+	s = &server{logprobs: true, thinks: true, refuse: func(q asked) string {
+		if q.Template != nil {
+			return "unexpected field chat_template_kwargs"
+		}
+		return ""
+	}}
+	r, err = Record(t.Context(), s.open(t), Plan{Prompts: 2, AnswerTokens: 7})
+	if err != nil || r.Reports() || r.answers[0].text != "Well" || len(s.asked) != 3+1 {
+		t.Errorf("refused: err %v, %d requests, answers %+v", err, len(s.asked), r.answers)
 	}
 }

@@ -130,7 +130,7 @@ type comparisonWire struct {
 	Differences         int           `json:"differences"`
 	WithoutLogprobs     []string      `json:"without_logprobs"`
 	ChangedByAsking     int           `json:"changed_by_asking_for_logprobs"`
-	Measured            *Precision    `json:"measures_like"`
+	Measured            []string      `json:"measures_like"`
 	Calls               *callsWire    `json:"calls"`
 	CallsNotComparedFor string        `json:"calls_not_compared,omitempty"`
 }
@@ -168,7 +168,7 @@ func (c Comparison) MarshalJSON() ([]byte, error) {
 		w.ListedError, w.ListedErrorMax, w.ListedByBoth = finite(c.listed), finite(c.listedMax), finite(c.overlap)
 	}
 	if p, ok := c.Measured(); ok {
-		w.Measured = &p
+		w.Measured = p.names()
 	}
 	if v := c.calls.verdict(); v.status == 0 {
 		w.CallsNotComparedFor = v.summary
@@ -187,17 +187,6 @@ func finite(v float64) *float64 {
 		return nil
 	}
 	return &v
-}
-
-// Sources returns, for each precision, its limits and where they come from, for the
-// documentation.
-func Sources() []string {
-	var out []string
-	for _, p := range precisions {
-		names := append([]string{p.name}, p.aliases...)
-		out = append(out, fmt.Sprintf("%s (%s): divergence %g nats, error %g nats, agreement %.0f %%. %s", p.name, strings.Join(slices.Clone(names[1:]), ", "), p.divergence, p.deviation, 100*p.agreement, p.source))
-	}
-	return out
 }
 
 // Target returns which engine was compared.

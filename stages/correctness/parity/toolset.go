@@ -18,9 +18,6 @@ type toolPrompt struct {
 	text   string
 }
 
-// ToolPrompts is how many prompts with tools there are.
-func ToolPrompts() int { return len(toolPrompts) }
-
 // Half of them want a call, and most of those say so. Those that do not are near: about
 // the same things, or with the answer in them.
 var toolPrompts = []toolPrompt{

@@ -24,9 +24,9 @@ type settings struct {
 	// referenceKey is of the reference, claim what the target is said to be beside it.
 	referenceKey string
 	claim        parity.Claim
-	headers     map[string]string
-	workload    performance.Config
-	arrivals    []arrival.ArrivalModel
+	headers      map[string]string
+	workload     performance.Config
+	arrivals     []arrival.ArrivalModel
 }
 
 func jsonFlag() cli.Flag {
