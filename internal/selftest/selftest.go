@@ -318,7 +318,7 @@ func Run(ctx context.Context, o Options) (Table, error) {
 // run fills one row.
 func (o Options) run(ctx context.Context, r *Row) error {
 	start := time.Now()
-	address, stop, err := o.serve(ctx, r)
+	address, stop, err := o.serve(ctx, r, r.Fault)
 	if err != nil {
 		return err
 	}
@@ -337,7 +337,9 @@ func (o Options) run(ctx context.Context, r *Row) error {
 	verdicts(ctx, r, named(o, r, hardware.Checks()), hardware.Subject{Endpoint: ep})
 	verdicts(ctx, r, named(o, r, smoke.Checks()), ep)
 	if last >= 3 && ctx.Err() == nil {
-		s, err := correctness.Open(ctx, ep, correctness.Options{Budget: cmp.Or(o.Budget, correctness.QuickBudget)})
+		reference, end := o.reference(r)
+		defer end()
+		s, err := correctness.Open(ctx, ep, correctness.Options{Budget: cmp.Or(o.Budget, correctness.QuickBudget), Reference: reference, Claim: sameWeights})
 		if err != nil {
 			r.Unopened = gates.Printable(err.Error(), 160)
 		} else {
@@ -374,11 +376,11 @@ func verdicts[S any](ctx context.Context, r *Row, checks []gates.Check[S], subje
 	}
 }
 
-// serve puts the row's fault before its engine on the loopback.
-func (o Options) serve(ctx context.Context, r *Row) (address string, stop func(), err error) {
+// serve puts a fault, "" for none, before the row's engine on the loopback.
+func (o Options) serve(ctx context.Context, r *Row, fault string) (address string, stop func(), err error) {
 	var specs []string
-	if r.Fault != "" {
-		specs = []string{r.Fault}
+	if fault != "" {
+		specs = []string{fault}
 	}
 	seed := cmp.Or(o.Seed, 1)
 	var proxy *faultproxy.Proxy

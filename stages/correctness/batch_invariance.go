@@ -23,7 +23,7 @@ differ, the logprobs at the first token that differs decide. Under --batch-invar
 	Causes: []string{"reductions that depend on the size of the batch (expected by default)", "a batched kernel, captured graph or draft that computes another thing"},
 	Next:   []string{"the engine's batch-invariant or deterministic mode, where equal texts matter", "the same server with the largest batch set to 1"},
 	Run:    batchInvariance,
-}, sizing{7, func(r room) Work { p := invariancePlanOf(r); return p.work() }})
+}, sizing{6, func(r room) Work { p := invariancePlanOf(r); return p.work() }})
 
 // invariancePlan is how many questions are compared, at which sizes.
 type invariancePlan struct {

@@ -87,6 +87,7 @@ type room struct {
 	// thorough is the budget in default ones: a quick server does not use all of the default
 	// up, and a longer budget asks more of it too.
 	thorough float64
+	paired   bool // there is a reference to compare with
 }
 
 // most scales what is enough by default with the budget.
@@ -106,7 +107,7 @@ func add(c gates.Check[Subject], s sizing) string {
 
 // room returns the room of the check with the id.
 func (s Subject) room(id string) room {
-	return room{s.options.Budget * time.Duration(sizings[id].percent) / 100, s.speeds, s.ContextTokens(0), s.InFlight(), s.options.LoadTokens, float64(s.options.Budget) / float64(DefaultBudget)}
+	return room{s.options.Budget * time.Duration(sizings[id].percent) / 100, s.speeds, s.ContextTokens(0), s.InFlight(), s.options.LoadTokens, float64(s.options.Budget) / float64(DefaultBudget), s.HasReference()}
 }
 
 // Estimate returns what the whole stage is going to ask.

@@ -25,7 +25,7 @@ grow up to the most that will be in flight; the last one is of prompts as long a
 	Causes: []string{"a batched kernel or captured graph that is wrong on this device", "per-slot state or KV blocks mixed between requests", "admission: requests beyond capacity are dropped"},
 	Next:   []string{"the same server with the largest batch set to 1", "graphs off, then asynchronous scheduling off, then another attention backend"},
 	Run:    canaries,
-}, sizing{10, func(r room) Work { return companyPlanOf(r).work() }})
+}, sizing{9, func(r room) Work { return companyPlanOf(r).work() }})
 
 // lengths are the numbers of filler sentences of the concurrent prompts: mixed, so
 // that long and short ones share a batch.

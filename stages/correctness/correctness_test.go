@@ -1,12 +1,16 @@
 package correctness_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"infbench/gates/gatetest"
 	"infbench/stages/correctness"
+	"infbench/stages/correctness/parity"
+	"infbench/stages/endpoint"
 	"infbench/stages/endpoint/endpointtest"
 )
 
@@ -18,7 +22,20 @@ func TestChecksBothWays(t *testing.T) {
 
 func open(t *testing.T, fixture *txtar.Archive) correctness.Subject {
 	t.Helper()
-	s, err := correctness.Open(t.Context(), endpointtest.Open(t, fixture), correctness.Options{Budget: correctness.QuickBudget})
+	o := correctness.Options{Budget: correctness.QuickBudget}
+	if reference, ok := endpointtest.Reference(t, fixture); ok {
+		o.Reference = func(context.Context) (endpoint.Endpoint, error) { return reference, nil }
+	}
+	if d, err := time.ParseDuration(gatetest.Field(fixture, "budget")); err == nil {
+		o.Budget = d
+	}
+	if name := gatetest.Field(fixture, "precision"); name != "" {
+		var err error
+		if o.Claim.Precision, err = parity.ParsePrecision(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := correctness.Open(t.Context(), endpointtest.Open(t, fixture), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ other question. The verdict says how much came between and whether the server sh
 	Causes: []string{"evicted or recycled blocks are still referenced", "a host or disk tier of the KV cache loads the wrong blocks back"},
 	Next:   []string{"the same server without the host or disk tier, then with prefix caching off"},
 	Run:    eviction,
-}, sizing{8, func(r room) Work {
+}, sizing{7, func(r room) Work {
 	p := evictionPlanOf(r)
 	return asks(3*conversations, conversationSentences*endpoint.TokensPerSentence, answerTokens).plus(asks(p.fillers, p.sentences*endpoint.TokensPerSentence, 1))
 }})

@@ -27,7 +27,7 @@ the context and the time for this check allow, and the verdict says how far.`,
 	Causes: []string{"the prompt is cut to a smaller window than declared", "an attention or RoPE kernel is wrong beyond a length", "the KV cache is quantised without scales"},
 	Next:   []string{"the server's context option, set explicitly", "another attention backend"},
 	Run:    needle,
-}, sizing{16, func(r room) Work { return needlePlanOf(r).work() }})
+}, sizing{14, func(r room) Work { return needlePlanOf(r).work() }})
 
 // needlePlan is the grid.
 type needlePlan struct {

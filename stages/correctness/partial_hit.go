@@ -24,7 +24,7 @@ as a block of 128 tokens and put again. Each asks for its own code; what is wron
 	Causes: []string{"the last, partly filled block of a hit is resumed wrongly", "a prompt that is cached to its last token leaves nothing to compute", "recurrent state is not restored at the place of the hit"},
 	Next:   []string{"the same server with prefix caching off", "another block or chunk size"},
 	Run:    partialHit,
-}, sizing{7, func(r room) Work {
+}, sizing{6, func(r room) Work {
 	n := partingsIn(r)
 	return asks(n+6, partingSentences*endpoint.TokensPerSentence+80, answerTokens)
 }})

@@ -17,7 +17,7 @@ func rooms(yield func(room) bool) {
 		} {
 			for _, context := range []int{0, 2048, 8192, 131072, 1 << 20} {
 				for _, inFlight := range []int{1, 4, 64, 1000} {
-					if !yield(room{share, s, context, inFlight, 512, 1}) {
+					if !yield(room{share, s, context, inFlight, 512, 1, true}) {
 						return
 					}
 				}
@@ -62,7 +62,7 @@ func TestPlansFitTheirRoom(t *testing.T) {
 // A check that has room for more than its least keeps to its share.
 func TestPlansKeepToTheirShare(t *testing.T) {
 	t.Parallel()
-	r := room{2 * time.Minute, Speeds{Prefill: 5000, Decode: 60, Fixed: 30 * time.Millisecond, CharactersPerToken: 4}, 131072, 4, 512, 1}
+	r := room{2 * time.Minute, Speeds{Prefill: 5000, Decode: 60, Fixed: 30 * time.Millisecond, CharactersPerToken: 4}, 131072, 4, 512, 1, true}
 	for id, z := range sizings {
 		if z.work == nil {
 			continue

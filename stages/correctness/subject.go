@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"infbench/gates"
+	"infbench/stages/correctness/parity"
 	"infbench/stages/endpoint"
 )
 
@@ -13,10 +14,11 @@ type Options struct {
 	// Budget is the time for the whole stage; 0 means [DefaultBudget]. Checks go as deep as
 	// their share of it allows, and never beyond what the server's context holds.
 	Budget time.Duration
-	// Reference is another server of the same weights to compare with; nil means none.
-	Reference *endpoint.Endpoint
-	// Precision is what the target's weights are declared to be, "" when nobody said.
-	Precision string
+	// Reference opens another server of the same weights to compare with, once it is
+	// needed; nil means none.
+	Reference func(context.Context) (endpoint.Endpoint, error)
+	// Claim is what the target's numbers are declared to be, beside that reference.
+	Claim parity.Claim
 	// Invariant says that the server is declared to answer the same in every batch.
 	Invariant bool
 	// LoadTokens is how long the prompts of the load will be that stage 4 brings, 0 where none
@@ -50,13 +52,16 @@ func Open(ctx context.Context, ep endpoint.Endpoint, o Options) (Subject, error)
 	return s, nil
 }
 
-// Reference returns the server to compare with, false where none was given.
-func (s Subject) Reference() (endpoint.Endpoint, bool) {
-	if s.options.Reference == nil {
-		return endpoint.Endpoint{}, false
-	}
-	return *s.options.Reference, true
+// HasReference reports whether there is a server to compare with.
+func (s Subject) HasReference() bool { return s.options.Reference != nil }
+
+// Reference opens the server to compare with. There must be one.
+func (s Subject) Reference(ctx context.Context) (endpoint.Endpoint, error) {
+	return s.options.Reference(ctx)
 }
+
+// Claim returns what the target's numbers are declared to be.
+func (s Subject) Claim() parity.Claim { return s.options.Claim }
 
 // Speeds returns what the sizes of the checks were derived from.
 func (s Subject) Speeds() Speeds { return s.speeds }

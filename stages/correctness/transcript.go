@@ -25,7 +25,7 @@ again short, from a new beginning, and as one message, to tell the engine's faul
 	Causes: []string{"cache or parser state carried over from earlier turns", "the window cuts the head of the transcript", "the template drops tool results or history"},
 	Next:   []string{"the same transcript with prefix caching off", "the server's context option, set explicitly"},
 	Run:    transcript,
-}, sizing{14, func(r room) Work { return transcriptWork(transcriptPlan(r)) }})
+}, sizing{12, func(r room) Work { return transcriptWork(transcriptPlan(r)) }})
 
 // turn is one turn of the transcript and what came of it.
 type turn struct {

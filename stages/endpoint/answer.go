@@ -36,6 +36,9 @@ type Usage struct {
 type Alternative struct {
 	Token   string
 	Logprob float64
+	// Bytes are the token's own, which may be half a character; "" where the server does
+	// not write them.
+	Bytes string
 }
 
 // TokenLogprob is the logprob of one emitted token.

@@ -406,7 +406,26 @@ func alternative(v gjson.Result) Alternative {
 	if lp := v.Get("logprob"); lp.Type == gjson.Number {
 		a.Logprob = lp.Num
 	}
+	if b := v.Get("bytes"); b.IsArray() {
+		a.Bytes = byteList(b)
+	}
 	return a
+}
+
+// byteList reads the bytes of a token, "" for what is no list of bytes.
+func byteList(v gjson.Result) string {
+	const most = 256 // no tokenizer has longer tokens
+	var out []byte
+	ok := true
+	v.ForEach(func(_, n gjson.Result) bool {
+		ok = n.Type == gjson.Number && n.Num >= 0 && n.Num <= 255 && len(out) < most
+		out = append(out, byte(n.Num))
+		return ok
+	})
+	if !ok {
+		return ""
+	}
+	return string(out)
 }
 
 // finish moves the joined texts into the answer.

@@ -527,7 +527,19 @@ func TestLogprobs(t *testing.T) {
 	a := sends(t, after(ms, event(`{"choices":[{"index":0,"delta":{"content":"Hi"},"logprobs":{"content":[`+entry+`]}}]}`),
 		event(`{"choices":[{"index":0,"delta":{"content":"!"},"logprobs":{"content":[{"token":"!","logprob":null}]}}]}`), finish("stop"), done))
 	healthy(t, a)
-	equal(t, "logprobs", fmt.Sprint(a.Logprobs), "[{{Hi -0.25} [{Hi -0.25} {Yo -2}]} {{! NaN} []}]")
+	equal(t, "logprobs", fmt.Sprint(a.Logprobs), "[{{Hi -0.25 Hi} [{Hi -0.25 } {Yo -2 }]} {{! NaN } []}]")
+}
+
+// The bytes of a token may be half a character; what is no list of bytes is none.
+func TestLogprobBytes(t *testing.T) {
+	for bytes, want := range map[string]string{
+		`[227,129]`: "\xe3\x81", `[]`: "", `null`: "", `"Hi"`: "", `[72,256]`: "", `[-1]`: "", `[72,"i"]`: "", `[` + strings.Repeat("7,", 256) + `7]`: "",
+	} {
+		a := sends(t, after(ms, event(`{"choices":[{"index":0,"delta":{"content":"x"},"logprobs":{"content":[{"token":"x","logprob":-1,"bytes":`+bytes+`}]}}]}`), finish("stop"), done))
+		if len(a.Logprobs) != 1 || a.Logprobs[0].Bytes != want {
+			t.Errorf("%.40s: got %+v, want bytes %q", bytes, a.Logprobs, want)
+		}
+	}
 }
 
 // assembled joins a stream's events and prints the answer.

@@ -5,7 +5,7 @@
 // "engine: WORDS" out of thinks, no-prefix-cache, slow-prefill, nameless (hides every sign of the
 // engine), no-cached-count, context=TOKENS, kv-blocks=N, device=NAME, restarts-above=N (shows another process once
 // more than N requests were in flight); "in-flight: N"; "requests: N" to send before
-// the check looks.
+// the check looks; "reference: as it is" for a second engine without the faults.
 package endpointtest
 
 import (
@@ -60,6 +60,19 @@ func Open(t *testing.T, fixture *txtar.Archive) endpoint.Endpoint {
 	}
 	return ep
 }
+
+// Reference opens another engine of the same kind without faults, false where the fixture
+// asks for none.
+func Reference(t *testing.T, fixture *txtar.Archive) (endpoint.Endpoint, bool) {
+	t.Helper()
+	if gatetest.Field(fixture, "reference") == "" {
+		return endpoint.Endpoint{}, false
+	}
+	healthy := &txtar.Archive{Comment: faultLine.ReplaceAll(fixture.Comment, nil)}
+	return Open(t, healthy), true
+}
+
+var faultLine = regexp.MustCompile(`(?m)^fault: .*$`)
 
 // Serve starts what the fixture describes and returns its address.
 func Serve(t *testing.T, fixture *txtar.Archive) string {

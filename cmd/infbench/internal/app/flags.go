@@ -9,6 +9,7 @@ import (
 
 	"infbench/arrival"
 	"infbench/cmd/infbench/internal/config"
+	"infbench/stages/correctness/parity"
 	"infbench/stages/performance"
 )
 
@@ -21,9 +22,12 @@ type settings struct {
 	config.Config
 	json, quiet bool
 	key         string
-	headers     map[string]string
-	workload    performance.Config
-	arrivals    []arrival.ArrivalModel
+	// referenceKey is of the reference, claim what the target is said to be beside it.
+	referenceKey string
+	claim        parity.Claim
+	headers      map[string]string
+	workload     performance.Config
+	arrivals     []arrival.ArrivalModel
 }
 
 func jsonFlag() cli.Flag {
@@ -83,10 +87,10 @@ func evidenceFlags() []cli.Flag {
 }
 
 func correctnessFlags() []cli.Flag {
-	return []cli.Flag{
+	return append(referenceFlags(), []cli.Flag{
 		&cli.BoolFlag{Name: "batch-invariant", Usage: "the server is declared to answer the same in every batch: any difference is a failure"},
 		&cli.DurationFlag{Name: "budget", DefaultText: "5m", Usage: "time for stage 3: its checks go as deep as their share of it allows"},
-	}
+	}...)
 }
 
 func performanceFlags() []cli.Flag {
@@ -172,6 +176,9 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 		return s, usagef("--line and --json both want stdout; --report FILE keeps the JSON")
 	}
 	if err := s.load(ctx); err != nil {
+		return s, err
+	}
+	if err := s.compared(ctx); err != nil {
 		return s, err
 	}
 	return s, s.secrets()

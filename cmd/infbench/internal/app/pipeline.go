@@ -86,9 +86,10 @@ func (p *pipeline) openCorrectness(ctx context.Context) (correctness.Subject, er
 	if err != nil {
 		return correctness.Subject{}, err
 	}
-	return correctness.Open(ctx, ep, p.ses.correctness(func(e correctness.Estimate) {
+	o := p.ses.correctness(func(e correctness.Estimate) {
 		p.emit(stages.WorkStated{Stage: gates.Correctness, Requests: e.Requests, PromptTokens: e.PromptTokens, OutputTokens: e.OutputTokens, Expected: e.Expected, Budget: e.Budget, Text: e.String()})
-	}))
+	})
+	return correctness.Open(ctx, ep, o)
 }
 
 // openProbed finds out what the server can do before the dearer stages: what it cannot is

@@ -37,6 +37,11 @@ type session struct {
 	once sync.Once
 	ep   endpoint.Endpoint
 	err  error
+
+	reference     endpoint.Target
+	referenceOnce sync.Once
+	referenceEp   endpoint.Endpoint
+	referenceErr  error
 }
 
 // newSession checks everything that can be checked without asking the server.
@@ -64,7 +69,7 @@ func newSession(s settings) (*session, error) {
 		}
 		out.redactor.HideHost(out.target.Host())
 	}
-	return out, nil
+	return out, out.nameReference()
 }
 
 // openCheckpoint reads the checkpoint's small files and headers.
@@ -136,7 +141,11 @@ func (s *session) open(ctx context.Context) (endpoint.Endpoint, error) {
 
 // correctness returns how far stage 3 goes.
 func (s *session) correctness(stated func(correctness.Estimate)) correctness.Options {
-	return correctness.Options{Budget: s.set.Budget, Invariant: s.set.BatchInvariant, LoadTokens: s.set.workload.PromptTokens, Stated: stated}
+	o := correctness.Options{Budget: s.set.Budget, Invariant: s.set.BatchInvariant, LoadTokens: s.set.workload.PromptTokens, Claim: s.set.claim, Stated: stated}
+	if s.hasReference() {
+		o.Reference = s.openReference
+	}
+	return o
 }
 
 // context returns the context that is stated, by the person or else by the checkpoint.
@@ -159,6 +168,9 @@ func (s *session) seed() uint64 {
 func (s *session) close() {
 	if s.ep != (endpoint.Endpoint{}) {
 		s.ep.Close()
+	}
+	if s.referenceEp != (endpoint.Endpoint{}) {
+		s.referenceEp.Close()
 	}
 }
 

@@ -40,7 +40,14 @@ type Config struct {
 	Budget time.Duration
 	// BatchInvariant says that the server is declared to answer the same in every batch.
 	BatchInvariant bool
+	// Precision is what the target keeps of the reference's weights, "" where it is not
+	// declared.
+	Precision string
+	Reference Reference
 }
+
+// Reference is a server to compare with.
+type Reference struct{ Target, Model, APIKeyEnv string }
 
 // Identity states what the server does not tell.
 type Identity struct{ Image, Accelerator, Checkpoint string }
@@ -84,7 +91,13 @@ type file struct {
 	Correctness struct {
 		Budget         string `toml:"budget"`
 		BatchInvariant bool   `toml:"batch_invariant"`
+		Precision      string `toml:"precision"`
 	} `toml:"correctness"`
+	Reference struct {
+		Target    string `toml:"target"`
+		Model     string `toml:"model"`
+		APIKeyEnv string `toml:"api_key_env"`
+	} `toml:"reference"`
 	Performance struct {
 		Arrival      []string `toml:"arrival"`
 		PerLevel     string   `toml:"per_level"`
@@ -139,7 +152,8 @@ func Parse(text string) (Config, error) {
 		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, Context: f.Context, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Evidence: f.Evidence, Headers: f.Headers,
 		BatchInvariant: f.Correctness.BatchInvariant,
 		Identity:       Identity{f.Identity.Image, f.Identity.Accelerator, f.Identity.Checkpoint},
-		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels},
+		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels}, Precision: f.Correctness.Precision,
+		Reference: Reference{f.Reference.Target, f.Reference.Model, f.Reference.APIKeyEnv},
 		Performance: Performance{
 			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer,
 		},
@@ -181,7 +195,7 @@ func Parse(text string) (Config, error) {
 // known lists every key of a file.
 var known = []string{
 	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
-	"hardware.device", "hardware.kernels", "correctness.budget", "correctness.batch_invariant", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
+	"hardware.device", "hardware.kernels", "correctness.budget", "correctness.batch_invariant", "correctness.precision", "reference.target", "reference.model", "reference.api_key_env", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
 	"performance.output_tokens", "performance.tokenizer",
 }
 
