@@ -506,6 +506,7 @@ func halved(got, good answer) string {
 var elsewhere = []string{
 	"crosstalk", "stale-cache", "forget-early", "restart", "hang", "slow-first", "drip", "image-dropped", "image-stale", "image-blurred", "double-bos",
 	"any-model", "usage-unasked", "slow-poison", "abort-kills", "abort-leaks",
+	"slower-with-age", "memory-grows",
 }
 
 var modeID = regexp.MustCompile(`^[A-Z]{3,4}-[0-9]{2}$`)
