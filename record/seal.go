@@ -10,7 +10,7 @@ import (
 
 // Seal returns bytes that this person's machine can read again and nobody else, bound to
 // what they are about. It is for a number that must survive a crash and may not be read:
-// see decision 0007.
+// see the decision on changes and speeds.
 func (r *Redactor) Seal(about string, content []byte) string {
 	return base64.RawStdEncoding.EncodeToString(r.vault().Seal(nil, nil, content, []byte(about)))
 }
