@@ -21,7 +21,7 @@ func history(t testing.TB, step, until time.Duration, make func(hours float64) R
 			t.Fatal(err)
 		}
 	}
-	add(0, Begun{"r", "h", eight(), subject(t)})
+	add(0, Begun{"r", "h", DefaultPlan(), subject(t)})
 	n := 0
 	for at := time.Duration(0); at <= until; at += step {
 		n++
@@ -168,7 +168,7 @@ func TestFalseAlarms(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		add(0, Begun{"r", "h", eight(), subject(t)})
+		add(0, Begun{"r", "h", DefaultPlan(), subject(t)})
 		for i := range 49 { // every 10 minutes
 			wrong := 5 + int(3*r())
 			add(time.Duration(i)*10*time.Minute, Reading{

@@ -37,7 +37,7 @@ func entries(t testing.TB) []Entry {
 	}
 	load := Answers{Asked: 6, Right: 2, Wrong: 1, Busy: 1, Lost: 1, Foreign: 1, PromptTokens: n(600), CachedTokens: n(450)}
 	events := []Event{
-		Begun{"20261130T080000Z-00000000", "infbench 0", eight(), about},
+		Begun{"20261130T080000Z-00000000", "infbench 0", DefaultPlan(), about},
 		Round{N: 0, Answers: ledger},
 		Reading{Round: 1, FirstToken: ratio(1), PerToken: ratio(1.0312), Anchor: "c2VhbGVk", Rest: endpoint.Gauges{Running: n(0), KVPermille: n(12), ResidentBytes: n(1 << 30)}, Load: load},
 		Round{N: 1, Answers: ledger},

@@ -14,14 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/tidwall/gjson"
 
 	"infbench/gates"
 	"infbench/internal/faultproxy"
 	"infbench/stages/correctness"
 	"infbench/stages/endpoint"
-	"infbench/stages/endpoint/endpointtest"
 )
 
 // switched is one engine before which faults can be put and taken away.
@@ -31,7 +29,7 @@ type switched struct {
 }
 
 func newSwitched(t *testing.T) *switched {
-	s := &switched{engine: endpointtest.Handler(t, &txtar.Archive{})}
+	s := &switched{engine: engine(t)}
 	s.now.Store(&s.engine)
 	return s
 }
@@ -65,7 +63,7 @@ func TestLoadSeesItFirst(t *testing.T) {
 			s := newSwitched(t)
 			p.net.Start(s)
 			p.on = afterRound(4, func(*place) { s.put(t, fault) })
-			h := p.run(eight())
+			h := p.run(hours())
 			list := h.Failures()
 			if len(list) != 1 || list[0].Event.Check != OverTime || list[0].Event.Summary != summary || list[0].AtStart {
 				t.Fatalf("%+v", list)
@@ -90,17 +88,17 @@ func TestHeals(t *testing.T) {
 			s := newSwitched(t)
 			p.net.Start(s)
 			p.on = func(p *place, e Entry) {
-				afterRound(4, func(*place) { s.put(t, fault) })(p, e)
-				afterRound(6, func(*place) { s.put(t) })(p, e)
+				afterRound(3, func(*place) { s.put(t, fault) })(p, e)
+				afterRound(5, func(*place) { s.put(t) })(p, e)
 			}
-			plan := eight()
+			plan := hours()
 			plan.KeepGoing = true
 			h := p.run(plan)
-			if h.Rounds() != 9 || h.Report().Exit() != 2 {
+			if h.Rounds() != 7 || h.Report().Exit() != 2 {
 				t.Errorf("%d rounds, exit %d", h.Rounds(), h.Report().Exit())
 			}
 			for _, f := range h.Failures() {
-				if f.Healed == nil || f.Healed.Event.Restart || f.Healed.Event.Round < 7 || f.Healed.Event.Round > 7+turns {
+				if f.Healed == nil || f.Healed.Event.Restart || f.Healed.Event.Round < 6 {
 					t.Errorf("%s: healed %+v", f.Event.Check, f.Healed)
 				}
 			}
@@ -151,7 +149,7 @@ func TestRestarts(t *testing.T) {
 		bubble(t, c.plan+", "+c.name, func(t *testing.T) {
 			p := at(t)
 			p.on = restart(4, c.away, c.with...)
-			plan := eight()
+			plan := hours()
 			plans[c.plan](&plan)
 			h := p.run(plan)
 			v := h.Verdict()
@@ -161,7 +159,7 @@ func TestRestarts(t *testing.T) {
 			if c.away > 0 && len(h.Restarts()) != 1 || len(events[Away](p)) != 1 {
 				t.Errorf("restarts %+v, away %+v", h.Restarts(), events[Away](p))
 			}
-			if c.status == gates.Warned && h.Lasted() < 8*time.Hour {
+			if c.status == gates.Warned && h.Lasted() < 6*time.Hour {
 				t.Errorf("it lasted %v", h.Lasted())
 			}
 			if _, err := h.Report().Ledger(h.Subject()); err != nil {
@@ -185,26 +183,26 @@ func TestWhatIsARestart(t *testing.T) {
 	}
 	bubble(t, "counters fall", func(t *testing.T) {
 		p := at(t)
-		p.net.Start(hide(endpointtest.Handler(t, &txtar.Archive{})))
+		p.net.Start(hide(engine(t)))
 		p.on = afterRound(4, func(p *place) {
-			next := hide(endpointtest.Handler(t, &txtar.Archive{}))
+			next := hide(engine(t))
 			// Nobody asks meanwhile: the swap itself is not seen.
 			time.AfterFunc(time.Millisecond, func() { p.net.Start(next) })
 		})
-		h := p.run(eight())
+		h := p.run(hours())
 		if v := h.Verdict(); v.Status() != gates.Failed || !strings.Contains(strings.Join(v.Evidence(), "\n"), "its count of generated tokens has fallen") {
 			t.Errorf("%s: %s %s", v.Status(), v.Summary(), v.Evidence())
 		}
 	})
 	bubble(t, "refused", func(t *testing.T) {
 		p := at(t)
-		engine := endpointtest.Handler(t, &txtar.Archive{})
-		p.net.Start(engine)
+		server := engine(t)
+		p.net.Start(server)
 		p.on = afterRound(4, func(p *place) {
 			p.net.Kill()
-			time.AfterFunc(5*time.Minute, func() { p.net.Start(engine) })
+			time.AfterFunc(5*time.Minute, func() { p.net.Start(server) })
 		})
-		plan := eight()
+		plan := hours()
 		plan.KeepGoing = true
 		h := p.run(plan)
 		if list := h.Failures(); len(list) != 1 || list[0].Event.Summary != refused || list[0].Healed == nil || len(h.Restarts()) != 0 {
@@ -237,7 +235,8 @@ func TestRestartBeginsTrendsAnew(t *testing.T) {
 	bubble(t, "memory", func(t *testing.T) {
 		p := at(t, "fault: memory-grows:mib=1000,per-hour=0")
 		p.on = restart(3, time.Second, "fault: memory-grows:mib=8000,per-hour=0")
-		plan := eight()
+		plan := hours()
+		plan.Every = 45 * time.Minute
 		plan.AllowRestarts = true
 		h := p.run(plan)
 		for _, tr := range h.Trends() {
@@ -255,7 +254,7 @@ func TestLoadRests(t *testing.T) {
 	bubble(t, "at rest", func(t *testing.T) {
 		var mu sync.Mutex
 		flying, probed, alone, company, most := map[string]int{}, 0, 0, 0, 0
-		engine := endpointtest.Handler(t, &txtar.Archive{})
+		server := engine(t)
 		p := at(t)
 		p.net.Start(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
@@ -264,7 +263,7 @@ func TestLoadRests(t *testing.T) {
 			kind := "load"
 			switch {
 			case text == "":
-				engine.ServeHTTP(w, r)
+				server.ServeHTTP(w, r)
 				return
 			case strings.HasPrefix(text, "Note "):
 				kind = "probe"
@@ -287,7 +286,7 @@ func TestLoadRests(t *testing.T) {
 			}
 			most = max(most, flying["load"])
 			mu.Unlock()
-			engine.ServeHTTP(w, r)
+			server.ServeHTTP(w, r)
 			mu.Lock()
 			flying[kind]--
 			mu.Unlock()
@@ -387,7 +386,7 @@ func TestInterrupted(t *testing.T) {
 					time.AfterFunc(time.Minute, func() { stop(gates.ErrStopped) })
 				}
 			}
-			h, err := Run(ctx, p.options(eight()))
+			h, err := Run(ctx, p.options(hours()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -451,8 +450,8 @@ func (p *place) killed(plan Plan, rounds int) []byte {
 func TestGoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	bubble(t, "growing old", func(t *testing.T) {
-		p := at(t, "fault: slower-with-age:per-hour=20ms")
-		journal := p.killed(eight(), 4) // after 3 hours
+		p := at(t, "fault: slower-with-age:per-hour=30ms")
+		journal := p.killed(hours(), 4) // after 3 hours
 		time.Sleep(2 * time.Hour)       // the server goes on growing old
 		past, skipped, err := Read(bytes.NewReader(append(journal, `{"schema":"infbench.soak/v1","ti`...)))
 		if err != nil || len(skipped) != 1 || !strings.Contains(skipped[0].Error(), "torn") {
@@ -461,18 +460,18 @@ func TestGoesOnAfterAKill(t *testing.T) {
 		p.past, p.entries = past, nil
 		start := time.Now()
 		h := p.run(Plan{})
-		// 8 hours, of which 3 had gone by.
-		if took := time.Since(start); took < 4*time.Hour+59*time.Minute || took > 5*time.Hour+2*time.Minute {
+		// 6 hours, of which 3 had gone by.
+		if took := time.Since(start); took < 2*time.Hour+59*time.Minute || took > 3*time.Hour+2*time.Minute {
 			t.Errorf("it went on for %v", took)
 		}
-		if h.Lasted() < 8*time.Hour || h.Lasted() > 8*time.Hour+2*time.Minute || h.Resumed() != 1 || h.Plan() != eight() {
+		if h.Lasted() < 6*time.Hour || h.Lasted() > 6*time.Hour+2*time.Minute || h.Resumed() != 1 || h.Plan() != hours() {
 			t.Errorf("lasted %v, resumed %d times, plan %+v", h.Lasted(), h.Resumed(), h.Plan())
 		}
 		if len(events[Begun](p)) != 0 || len(events[Resumed](p)) != 1 {
 			t.Error("it began once more")
 		}
 		// Stage 2 is not the beginning again, the numbers of the rounds go on, and the times are
-		// compared with the first round of all: 10 hours at 20 ms an hour, on about 20 ms.
+		// compared with the first round of all: 8 hours at 30 ms an hour, on about 20 ms.
 		rounds := events[Round](p)
 		if rounds[0].N != 5 {
 			t.Errorf("the first round is %d", rounds[0].N)
@@ -490,8 +489,8 @@ func TestGoesOnAfterAKill(t *testing.T) {
 		}
 	})
 	bubble(t, "another machine", func(t *testing.T) {
-		p := at(t, "fault: slower-with-age:per-hour=20ms")
-		past, _, err := Read(bytes.NewReader(p.killed(eight(), 2)))
+		p := at(t, "fault: slower-with-age:per-hour=30ms")
+		past, _, err := Read(bytes.NewReader(p.killed(hours(), 2)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -509,7 +508,7 @@ func TestGoesOnAfterAKill(t *testing.T) {
 	})
 	bubble(t, "restarted meanwhile", func(t *testing.T) {
 		p := at(t)
-		past, _, err := Read(bytes.NewReader(p.killed(eight(), 2)))
+		past, _, err := Read(bytes.NewReader(p.killed(hours(), 2)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -523,7 +522,7 @@ func TestGoesOnAfterAKill(t *testing.T) {
 	})
 	bubble(t, "another server", func(t *testing.T) {
 		p := at(t)
-		past, _, err := Read(bytes.NewReader(p.killed(eight(), 2)))
+		past, _, err := Read(bytes.NewReader(p.killed(hours(), 2)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -537,7 +536,7 @@ func TestGoesOnAfterAKill(t *testing.T) {
 	})
 	bubble(t, "before the start was clean", func(t *testing.T) {
 		p := at(t)
-		past, _, err := Read(bytes.NewReader(p.killed(eight(), 0)))
+		past, _, err := Read(bytes.NewReader(p.killed(hours(), 0)))
 		if err != nil || past.Clean() {
 			t.Fatal(err, past.Clean())
 		}
@@ -562,7 +561,7 @@ func TestUnreachable(t *testing.T) {
 	bubble(t, "nothing listens", func(t *testing.T) {
 		p := at(t)
 		p.net.Kill()
-		h := p.run(eight())
+		h := p.run(hours())
 		if rep := h.Report(); rep.Exit() != 2 || rep.Results[1].NotRun != "stage 2 failed" || !h.Failures()[0].AtStart {
 			t.Errorf("exit %d, %+v", rep.Exit(), rep.Results[1])
 		}
@@ -580,7 +579,7 @@ func TestEventsAreRedacted(t *testing.T) {
 		s := newSwitched(t)
 		p.net.Start(s)
 		p.on = afterRound(2, func(*place) { s.put(t, "http500:every=1") })
-		o := p.options(eight())
+		o := p.options(hours())
 		o.Scrub = func(s string) string { return strings.ReplaceAll(s, "internal server error", "«hidden»") }
 		if _, err := Run(t.Context(), o); err != nil {
 			t.Fatal(err)

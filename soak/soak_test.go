@@ -21,9 +21,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// eight is a soak of eight hours that a test can afford.
-func eight() Plan {
-	return Plan{For: 8 * time.Hour, Every: time.Hour, Sessions: 2, Think: 3 * time.Minute}
+// hours is a soak of seven rounds that many tests can afford.
+func hours() Plan {
+	return Plan{For: 6 * time.Hour, Every: time.Hour, Sessions: 2, Think: 3 * time.Minute}
 }
 
 // place is where a soak of a test happens.
@@ -47,8 +47,15 @@ func at(t *testing.T, lines ...string) *place {
 }
 
 // serve starts another process in the place of the one that listens.
-func (p *place) serve(lines ...string) {
-	p.net.Start(endpointtest.Handler(p.t, &txtar.Archive{Comment: []byte(strings.Join(lines, "\n") + "\n")}))
+func (p *place) serve(lines ...string) { p.net.Start(engine(p.t, lines...)) }
+
+// engine is what the lines describe, with a context that a test can afford.
+func engine(t *testing.T, lines ...string) http.Handler {
+	text := "\n" + strings.Join(lines, "\n") + "\n"
+	if !strings.Contains(text, "\nengine: ") {
+		text += "engine:\n"
+	}
+	return endpointtest.Handler(t, &txtar.Archive{Comment: []byte(strings.Replace(text, "\nengine:", "\nengine: context=4096", 1))})
 }
 
 func (p *place) open(ctx context.Context, wait time.Duration) (Opened, error) {
@@ -116,8 +123,7 @@ func TestHealthy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := at(t)
-		plan := eight()
-		plan.Every, plan.Think = 30*time.Minute, 2*time.Minute
+		plan := Plan{For: 8 * time.Hour, Every: 30 * time.Minute, Sessions: 2, Think: 2 * time.Minute}
 		h := p.run(plan)
 		if v := h.Verdict(); v.Status() != gates.Passed || h.Report().Exit() != 0 {
 			t.Errorf("%s: %s\n%s", v.Status(), v.Summary(), strings.Join(v.Evidence(), "\n"))
@@ -193,7 +199,7 @@ func TestAlarms(t *testing.T) {
 	} {
 		bubble(t, c.fault, func(t *testing.T) {
 			p := at(t, "fault: "+c.fault)
-			h := p.run(eight())
+			h := p.run(hours())
 			v := h.Verdict()
 			saw := strings.Join(v.Evidence(), "\n")
 			if v.Status() != c.status || !strings.Contains(v.Summary(), c.says) || !strings.Contains(v.Summary()+saw, c.saw) || v.Condition() != c.when {
@@ -210,7 +216,7 @@ func TestAlarms(t *testing.T) {
 			if _, err := h.Report().Ledger(h.Subject()); err != nil {
 				t.Errorf("the report makes no ledger: %v", err)
 			}
-			if c.status == gates.Failed && h.Lasted() > 7*time.Hour {
+			if c.status == gates.Failed && h.Lasted() > 5*time.Hour+30*time.Minute {
 				t.Errorf("it was not ended by the failure, but after %v", h.Lasted())
 			}
 		})

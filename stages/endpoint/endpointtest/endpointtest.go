@@ -3,7 +3,7 @@
 //
 // Lines of a fixture's comment: "fault: SPEC" (may be repeated; see internal/faultproxy),
 // "engine: WORDS" out of thinks, no-prefix-cache, slow-prefill, nameless (hides every sign of the
-// engine), no-cached-count, device=NAME, restarts-above=N (shows another process once
+// engine), no-cached-count, context=TOKENS, device=NAME, restarts-above=N (shows another process once
 // more than N requests were in flight); "in-flight: N"; "requests: N" to send before
 // the check looks.
 package endpointtest
@@ -85,6 +85,9 @@ func Handler(t *testing.T, fixture *txtar.Archive) http.Handler {
 			config.NoPrefixCache = true
 		case "slow-prefill":
 			config.Cost = refengine.SlowPrefill()
+		}
+		if n, ok := strings.CutPrefix(w, "context="); ok {
+			config.ContextLength, _ = strconv.Atoi(n)
 		}
 	}
 	e, err := refengine.New(config)
