@@ -61,6 +61,9 @@ type metric struct {
 	limit    float64
 	relative bool
 	unit     string
+	// grain is the least step that it takes: nothing is known to be steady before the limit
+	// could have made one.
+	grain float64
 	// falls says that growing is good and falling is not.
 	falls   bool
 	weighty bool
@@ -87,15 +90,15 @@ var metrics = []metric{
 	{name: "first token", mode: "OPS-08", limit: 10, relative: true, weighty: true, timed: true, value: func(r Reading, _ *Reading) (float64, bool) { return r.FirstToken.Times() }},
 	perToken,
 	{name: "resident memory", mode: "OPS-08", limit: 10, relative: true, weighty: true, value: counted(func(r Reading) gates.Count { return r.Rest.ResidentBytes })},
-	{name: "right answers", limit: 2, unit: "points", falls: true, value: func(r Reading, _ *Reading) (float64, bool) { return r.Load.rightShare() }},
-	{name: "cached share", limit: 5, unit: "points", falls: true, value: func(r Reading, _ *Reading) (float64, bool) { return r.Load.cachedShare() }},
-	{name: "KV cache at rest", limit: 5, unit: "points", value: func(r Reading, _ *Reading) (float64, bool) {
+	{name: "right answers", limit: 2, grain: 2, unit: "points", falls: true, value: func(r Reading, _ *Reading) (float64, bool) { return r.Load.rightShare() }},
+	{name: "cached share", limit: 5, grain: 1, unit: "points", falls: true, value: func(r Reading, _ *Reading) (float64, bool) { return r.Load.cachedShare() }},
+	{name: "KV cache at rest", limit: 5, grain: 1, unit: "points", value: func(r Reading, _ *Reading) (float64, bool) {
 		n, ok := r.Rest.KVPermille.N()
 		return float64(n) / 10, ok
 	}},
-	{name: "running at rest", limit: 1, value: counted(func(r Reading) gates.Count { return r.Rest.Running })},
-	{name: "queued at rest", limit: 1, value: counted(func(r Reading) gates.Count { return r.Rest.Waiting })},
-	{name: "preempted a round", limit: 1, value: func(r Reading, before *Reading) (float64, bool) {
+	{name: "running at rest", limit: 1, grain: 1, value: counted(func(r Reading) gates.Count { return r.Rest.Running })},
+	{name: "queued at rest", limit: 1, grain: 1, value: counted(func(r Reading) gates.Count { return r.Rest.Waiting })},
+	{name: "preempted a round", limit: 1, grain: 1, value: func(r Reading, before *Reading) (float64, bool) {
 		if before == nil {
 			return 0, false
 		}
@@ -183,7 +186,8 @@ func (h *History) trend(m metric, level float64) Trend {
 		s.Add(p.at.Hours(), sign*scale*values[i])
 	}
 	// A change in an hour that was seen for a minute is no change in an hour.
-	if slope, ok := s.Slope(); ok && len(points) >= trend.Least && points[len(points)-1].at-points[0].at >= leastSpan {
+	span := points[len(points)-1].at - points[0].at
+	if slope, ok := s.Slope(); ok && len(points) >= trend.Least && span >= leastSpan {
 		perHour := math.Round(sign*slope*100)/100 + 0 // no -0
 		t.PerHour = &perHour
 	}
@@ -198,6 +202,8 @@ func (h *History) trend(m metric, level float64) Trend {
 		t.Word, t.Why = Unclear, fmt.Sprintf("%s: %d are needed at least", plural(len(points), "round"), trend.Least)
 	case above < level:
 		t.Word, t.Why = Creeps, fmt.Sprintf("it %ss by more than %s (%s, %s)", verb, limit, chance(above), plural(len(points), "round"))
+	case below < level && m.limit*span.Hours() < m.grain:
+		t.Word, t.Why = Unclear, fmt.Sprintf("it was not seen to %s, and %v are too short to tell %s", verb, span.Round(time.Second), limit)
 	case below < level:
 		t.Word, t.Why = Steady, fmt.Sprintf("it does not %s by %s (%s, %s)", verb, limit, chance(below), plural(len(points), "round"))
 	default:
