@@ -1,6 +1,9 @@
 package gates
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // Count is a number that may be absent, such as a server's cached tokens: absent
 // is unknown, not 0. The zero Count is absent; it is written as null.
@@ -29,4 +32,21 @@ func (c Count) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(c.n)
+}
+
+// UnmarshalJSON reads a number of 0 or more, or null.
+func (c *Count) UnmarshalJSON(b []byte) error {
+	var n *int
+	if err := json.Unmarshal(b, &n); err != nil {
+		return err
+	}
+	switch {
+	case n == nil:
+		*c = Count{}
+	case *n < 0:
+		return errors.New("a count is below 0")
+	default:
+		*c = CountOf(*n)
+	}
+	return nil
 }

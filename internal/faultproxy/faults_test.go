@@ -510,6 +510,7 @@ var elsewhere = []string{
 	"first-user-only", "late-arrivals-decay", "context-divided", "mixed-lengths-wrong", "batch-size-wrong", "preempt-offset", "duplicated-stream", "reordered-stream", "scores-off",
 	"response-cache", "evicted-wrong", "partial-hit-wrong", "block-edge-wrong", "tenant-tail", "remembers", "drift-in-company", "far-in-company", "drift-warm", "far-warm",
 	"decoy", "hangs-deep", "dies-deep", "declines-deep", "quiet-kv", "drops-turn", "ids-rewritten", "text-and-call", "reasoning-returned", "salad-in-json", "guided-kills",
+	"slower-with-age", "memory-grows",
 }
 
 var modeID = regexp.MustCompile(`^[A-Z]{3,4}-[0-9]{2}$`)

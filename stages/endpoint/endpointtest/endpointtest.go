@@ -77,6 +77,17 @@ var faultLine = regexp.MustCompile(`(?m)^fault: .*$`)
 // Serve starts what the fixture describes and returns its address.
 func Serve(t *testing.T, fixture *txtar.Archive) string {
 	t.Helper()
+	s := httptest.NewServer(Handler(t, fixture))
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s.URL
+}
+
+// Handler starts what the fixture describes without a place to listen.
+func Handler(t *testing.T, fixture *txtar.Archive) http.Handler {
+	t.Helper()
 	config := refengine.Config{Version: "test"}
 	words := strings.Fields(gatetest.Field(fixture, "engine"))
 	for _, w := range words {
@@ -109,14 +120,11 @@ func Serve(t *testing.T, fixture *txtar.Archive) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(p)
 	t.Cleanup(func() {
-		s.CloseClientConnections()
-		s.Close()
 		p.Close()
 		_ = e.Close()
 	})
-	return s.URL
+	return p
 }
 
 var cachedCount = regexp.MustCompile(`,"prompt_tokens_details":\{[^}]*\}`)

@@ -163,7 +163,7 @@ func commandOf(args []string) string {
 func newApp(c console) *cli.App {
 	commands := []*cli.Command{
 		runCommand(c), stageCommand(c, 0), stageCommand(c, 1), stageCommand(c, 2), stageCommand(c, 3), stageCommand(c, 4),
-		matrixCommand(c), checksCommand(c), explainCommand(c), engineCommand(c), faultproxyCommand(c), selftestCommand(c), probeCommand(c), replayCommand(c), parityCommand(c), demoCommand(c), versionCommand(c),
+		matrixCommand(c), checksCommand(c), explainCommand(c), engineCommand(c), faultproxyCommand(c), selftestCommand(c), probeCommand(c), replayCommand(c), parityCommand(c), soakCommand(c), demoCommand(c), versionCommand(c),
 	}
 	for _, cmd := range commands {
 		cmd.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return err }
@@ -186,6 +186,7 @@ Examples:
    infbench stage0 --checkpoint ./model                 before the weights are served
    infbench stage2 --target http://127.0.0.1:8000       after each restart; act on the exit code
    infbench run --target http://127.0.0.1:8000 --checkpoint ./model
+   infbench soak --target http://127.0.0.1:8000         before production: hours
    infbench matrix bench/runs/*.jsonl                   what passed where
 
 Exit codes: 0 healthy · 1 warnings only (something was skipped or warned of) · 2 hard failure ·

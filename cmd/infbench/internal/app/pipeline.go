@@ -16,6 +16,7 @@ import (
 	"infbench/gates"
 	"infbench/internal/tokens"
 	"infbench/record"
+	"infbench/soak"
 	"infbench/stages"
 	"infbench/stages/correctness"
 	"infbench/stages/endpoint"
@@ -347,13 +348,20 @@ func (p *pipeline) finish(rep stages.Report) error {
 	return p.show(rep, perf, exit, where)
 }
 
-// writeReport writes the JSON report to a file, whole or not at all.
+// writeReport writes the JSON report to a file.
 func (p *pipeline) writeReport(path string, exit int, rep stages.Report, where string, perf record.PerfRecord) error {
+	return whole(path, func(w io.Writer) error {
+		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), rep, about, where, perf)
+	})
+}
+
+// whole writes a file, all of it or nothing.
+func whole(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".infbench-*")
 	if err != nil {
 		return err
 	}
-	err = render.JSON(f, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), rep, about, where, perf)
+	err = write(f)
 	if err2 := f.Close(); err == nil {
 		err = err2
 	}
@@ -361,7 +369,7 @@ func (p *pipeline) writeReport(path string, exit int, rep stages.Report, where s
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // half a report is none
+		_ = os.Remove(f.Name()) // half a file is none
 	}
 	return err
 }
@@ -440,7 +448,7 @@ func exitOf(code int) error {
 // allInfos returns the documentation of every check of every stage.
 func allInfos() []gates.Info {
 	var out []gates.Info
-	for _, list := range [][]gates.Info{static.Infos(), hardware.Infos(), smoke.Infos(), correctness.Infos(), performance.Infos()} {
+	for _, list := range [][]gates.Info{static.Infos(), hardware.Infos(), smoke.Infos(), correctness.Infos(), soak.Infos(), performance.Infos()} {
 		out = append(out, list...)
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 
 	"infbench/gates"
 	"infbench/record"
+	"infbench/soak"
 	"infbench/stages"
 )
 
@@ -19,6 +20,7 @@ type reportWire struct {
 	Stages  []stageWire        `json:"stages"`
 	Record  string             `json:"record,omitempty"`
 	Perf    *record.PerfRecord `json:"performance,omitempty"`
+	Soak    *soak.Summary      `json:"soak,omitempty"`
 }
 
 type stageWire struct {
@@ -40,6 +42,10 @@ const reportSchema = "infbench.report/v1"
 // was learnt; perf may be empty. problem is an error that is no verdict, such as a
 // record that could not be written. ckpt is nil where no checkpoint is shown.
 func JSON(w io.Writer, command string, exit int, problem string, subject gates.Subject, ckpt *Checkpoint, rep stages.Report, about func(id string) gates.Info, where string, perf record.PerfRecord) error {
+	return write(w, report(command, exit, problem, subject, ckpt, rep, about, where, perf))
+}
+
+func report(command string, exit int, problem string, subject gates.Subject, ckpt *Checkpoint, rep stages.Report, about func(id string) gates.Info, where string, perf record.PerfRecord) reportWire {
 	out := reportWire{Schema: reportSchema, Command: command, Exit: exit, Error: problem, Ckpt: ckpt.wire(), Stages: []stageWire{}, Record: where}
 	if !subject.IsZero() {
 		out.Subject = &subject
@@ -62,7 +68,7 @@ func JSON(w io.Writer, command string, exit int, problem string, subject gates.S
 		}
 		out.Stages = append(out.Stages, s)
 	}
-	return write(w, out)
+	return out
 }
 
 // JSONError writes the document of a command that examined nothing.
