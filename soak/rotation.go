@@ -28,9 +28,12 @@ const (
 	turns = 3
 )
 
-// idle are the checks of stage 3 that judge an idle server. Those of stage 2 all do: what
-// they say must hang on the hours and not on company.
-var idle = []string{"correctness/determinism", "correctness/aborts"}
+// idle are the checks of stage 3 that judge an idle server, or compare one with a busy one.
+// Those of stage 2 all do: what they say must hang on the hours and not on company.
+var idle = []string{
+	"correctness/determinism", "correctness/aborts", "correctness/batch-invariance", "correctness/uncached", "correctness/scores", "correctness/response-cache",
+	"correctness/cold-warm", "correctness/parity",
+}
 
 // rotation returns what a round asks, in order: same-server, stage 2, stage 3. In a round
 // that asks all nothing waits for its turn, and in the very first one stage 2 was just asked.

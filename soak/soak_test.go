@@ -183,16 +183,16 @@ func TestAlarms(t *testing.T) {
 		check  string // that failed
 		when   gates.Condition
 	}{
-		{"wrong-digit:after=500", gates.Failed, "right at first, and after ", "alone, a plain question was answered rightly 0 times of 3", "", gates.Time},
-		{"crosstalk:after=500", gates.Failed, "right at first", "alone, a plain question was answered rightly 3 times of 3", "correctness/canaries", gates.Time},
-		{"malformed-call:after=500", gates.Failed, "right at first", "it held last in round", "smoke/tool-call", gates.Time},
-		{"http500:after=500,every=1", gates.Failed, "right at first", "500", "", gates.Time},
-		{"hang:after=500", gates.Failed, "right at first", "did not come within", "", gates.Time},
-		{"restart:after=500", gates.Failed, "the server was restarted", "server process was started", sameServer, gates.Time},
+		{"wrong-digit:after=1000", gates.Failed, "right at first, and after ", "alone, a plain question was answered rightly 0 times of 3", "", gates.Time},
+		{"crosstalk:after=1000", gates.Failed, "right at first", "alone, a plain question was answered rightly 3 times of 3", "correctness/canaries", gates.Time},
+		{"malformed-call:after=1000", gates.Failed, "right at first", "it held last in round", "smoke/tool-call", gates.Time},
+		{"http500:after=1000,every=1", gates.Failed, "right at first", "500", "", gates.Time},
+		{"hang:after=1000", gates.Failed, "right at first", "did not come within", "", gates.Time},
+		{"restart:after=1000", gates.Failed, "the server was restarted", "server process was started", sameServer, gates.Time},
 		{"slower-with-age:per-hour=100ms", gates.Warned, "first token: it grows by more than 10 % an hour", "told after ", "", 0},
 		{"memory-grows:per-hour=1024", gates.Warned, "resident memory: it grows by more than 10 % an hour", "told after ", "", 0},
 		{"memory-grows:per-hour=40", gates.Passed, "nothing creeps", "", "", 0},
-		{"drip:delay=5ms,after=500", gates.Warned, "decode speed: in the last 3 rounds it decodes less than half as fast", "", "", 0},
+		{"drip:delay=5ms,after=1000", gates.Warned, "decode speed: in the last 3 rounds it decodes less than half as fast", "", "", 0},
 		{"one-token", gates.Failed, "it failed from the beginning, not over time: smoke/", "", "", 0},
 		{"wrong-digit:warm=1", gates.Failed, "it failed from the beginning, not over time: correctness/", "", "", 0},
 		{"reject:above=8", gates.Passed, "nothing creeps", "", "", 0},

@@ -11,8 +11,8 @@ import (
 // Each field of an endpoint is either taken along or forgotten: a new one must be thought of.
 func TestAfreshKnowsEveryField(t *testing.T) {
 	t.Parallel()
-	taken := []string{"client", "engine", "build", "model", "models", "lacks", "refused", "canaries", "inFlight", "stated", "trace", "requests", "right"}
-	forgotten := []string{"kept", "tallying", "scripts", "unheard"}
+	taken := []string{"client", "engine", "build", "model", "models", "lacks", "refused", "canaries", "inFlight", "stated", "observe", "requests", "right"}
+	forgotten := []string{"kept", "hearing", "tallying", "scripts", "unheard"}
 	for f := range reflect.TypeFor[shared]().Fields() {
 		if slices.Contains(taken, f.Name) == slices.Contains(forgotten, f.Name) {
 			t.Errorf("Afresh neither takes %s along nor forgets it", f.Name)

@@ -130,9 +130,9 @@ func SoakPlain(w io.Writer, quiet bool) func(soak.Entry) {
 			case v.Void != "":
 				say(true, "%s: void: %s", name, v.Void)
 			case v.Cut:
-				say(true, "%s: not finished, %s", name, outcomes(v.Answers.Verdicts()))
+				say(true, "%s: not finished, %s", name, outcomeCounts(v.Answers.Verdicts()))
 			default:
-				say(true, "%s: %s", name, outcomes(v.Answers.Verdicts()))
+				say(true, "%s: %s", name, outcomeCounts(v.Answers.Verdicts()))
 			}
 		case soak.Failed:
 			say(false, "FAIL at %v: %s: %s", at, v.Check, v.Summary)
@@ -157,8 +157,8 @@ func SoakPlain(w io.Writer, quiet bool) func(soak.Entry) {
 	}
 }
 
-// outcomes says in a few words what some checks came to.
-func outcomes(verdicts []gates.Verdict) string {
+// outcomeCounts says in a few words what some checks came to.
+func outcomeCounts(verdicts []gates.Verdict) string {
 	n := map[gates.Status]int{}
 	for _, v := range verdicts {
 		n[v.Status()]++
