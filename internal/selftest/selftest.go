@@ -339,7 +339,7 @@ func (o Options) run(ctx context.Context, r *Row) error {
 	if last >= 3 && ctx.Err() == nil {
 		reference, end := o.reference(r)
 		defer end()
-		s, err := correctness.Open(ctx, ep, correctness.Options{Budget: cmp.Or(o.Budget, correctness.QuickBudget), Reference: reference, Claim: sameWeights})
+		s, err := correctness.Open(ctx, ep, correctness.Options{Budget: cmp.Or(o.Budget, longer[r.Fault], correctness.QuickBudget), Reference: reference, Claim: sameWeights})
 		if err != nil {
 			r.Unopened = gates.Printable(err.Error(), 160)
 		} else {
@@ -349,6 +349,9 @@ func (o Options) run(ctx context.Context, r *Row) error {
 	r.Took = time.Since(start)
 	return nil
 }
+
+// longer are the budgets of faults that show only where more is asked than once.
+var longer = map[string]time.Duration{"calls-less": 2 * time.Minute}
 
 // named returns the checks that are run on a row.
 func named[S any](o Options, r *Row, checks []gates.Check[S]) []gates.Check[S] {

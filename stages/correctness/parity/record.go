@@ -108,7 +108,7 @@ func (k *asker) answer(ctx context.Context, q prompt, tokens int) (answer, error
 			return out, nil
 		}
 	}
-	return out, nil //nolint:nilerr // a refusal of log probabilities leaves the text
+	return out, nil
 }
 
 // straight asks for the answer itself: what a model thinks before it is not always shown
@@ -158,13 +158,13 @@ func (k *asker) calls(ctx context.Context, p Plan) ([]toolAnswer, error) {
 			break
 		}
 		a, err := k.ep.AskPlain(ctx, k.cold(q.request()))
-		if refuses(a) && len(out) == 0 {
+		switch {
+		case refuses(a) && len(out) == 0:
 			return nil, nil
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
 		}
 		out = append(out, judged(a))
 	}
-	return out, nil
+	return out, nil //nolint:nilerr // a refusal leaves what came before it
 }
