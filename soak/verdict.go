@@ -110,12 +110,19 @@ func (h *History) failure(first Failure) gates.Finding {
 	for _, line := range e.Evidence {
 		f = f.With("%s", line)
 	}
-	if first.Again != nil {
-		f = f.With("%s", first.Again.String())
+	const stays = "state that stays until a restart: a cache, a grammar's masks, blocks that were freed in use"
+	if a := first.Again; a != nil {
+		f = f.With("%s", a.String())
+		switch {
+		case a.Right < a.Asked:
+			f = f.Because(stays, "the weights or the device are damaged since")
+		case a.Status == gates.Passed:
+			f = f.Because("a fault that comes and goes: it takes company, an order of requests or a state of the cache")
+		}
 	}
 	switch {
 	case first.Healed != nil && first.Healed.Event.Restart:
-		f = f.With("healed by a restart, in round %d", first.Healed.Event.Round).Because("state that stays until a restart: a cache, a grammar's masks, blocks that were freed in use")
+		f = f.With("healed by a restart, in round %d", first.Healed.Event.Round).Because(stays)
 	case first.Healed != nil:
 		f = f.With("healed by itself, in round %d, after %v", first.Healed.Event.Round, first.Healed.At.Round(time.Second))
 	}
