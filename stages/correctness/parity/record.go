@@ -108,7 +108,7 @@ func (k *asker) answer(ctx context.Context, q prompt, tokens int) (answer, error
 			return out, nil
 		}
 	}
-	return out, nil //nolint:nilerr // a refusal of log probabilities leaves the text
+	return out, nil
 }
 
 // straight asks for the answer itself: what a model thinks before it is not always shown
@@ -155,14 +155,14 @@ func (k *asker) calls(ctx context.Context, p Plan) ([]toolAnswer, error) {
 	var out []toolAnswer
 	for _, q := range toolPrompts[:min(p.Calls, len(toolPrompts))] {
 		if ctx.Err() != nil || p.over() {
-			break
+			return out, nil //nolint:nilerr // the caller looks at the context
 		}
-		a, err := k.ep.AskPlain(ctx, k.cold(q.request()))
-		if refuses(a) && len(out) == 0 {
+		a, _ := k.ep.AskPlain(ctx, k.cold(q.request())) // the answer holds the failure too
+		switch {
+		case refuses(a) && len(out) == 0:
 			return nil, nil
-		}
-		if err != nil {
-			return nil, err
+		case a.Failure != nil:
+			return nil, a.Failure
 		}
 		out = append(out, judged(a))
 	}
