@@ -155,16 +155,16 @@ func (k *asker) calls(ctx context.Context, p Plan) ([]toolAnswer, error) {
 	var out []toolAnswer
 	for _, q := range toolPrompts[:min(p.Calls, len(toolPrompts))] {
 		if ctx.Err() != nil || p.over() {
-			break
+			return out, nil //nolint:nilerr // the caller looks at the context
 		}
-		a, err := k.ep.AskPlain(ctx, k.cold(q.request()))
+		a, _ := k.ep.AskPlain(ctx, k.cold(q.request())) // the answer holds the failure too
 		switch {
 		case refuses(a) && len(out) == 0:
 			return nil, nil
-		case err != nil:
-			return nil, err
+		case a.Failure != nil:
+			return nil, a.Failure
 		}
 		out = append(out, judged(a))
 	}
-	return out, nil //nolint:nilerr // a refusal leaves what came before it
+	return out, nil
 }
