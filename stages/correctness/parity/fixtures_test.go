@@ -112,3 +112,23 @@ func TestRealWithoutLogprobs(t *testing.T) {
 		t.Errorf("by text %.3f of the tokens agree", c.byText.mean)
 	}
 }
+
+// Calls of one model behind one template. llama.cpp holds them to a grammar, vLLM in auto
+// does not: of its 10 calls 3 name a tool that there is, by hand in the answers.
+func TestRealCalls(t *testing.T) {
+	t.Parallel()
+	reference := served(t, "tools-llama-f32")
+	c := compared(t, served(t, "tools-vllm-bf16"), reference).calls
+	if c.reference.calls != 19 || c.reference.valid != 19 || c.target.calls != 10 || c.target.valid != 3 || c.selfF1 != 1 {
+		t.Errorf("counted %+v", c)
+	}
+	near(t, "F1", c.f1, 2*9.0/(19+10), 1e-12)
+	if v := c.verdict(); v.status != gates.Failed || !strings.Contains(v.summary, "calls tools where the reference does not") {
+		t.Errorf("judged %+v", v)
+	}
+	// Four calls more than the reference's 19 may be chance: one in 16.
+	c = compared(t, served(t, "tools-llama-q4_0"), reference).calls
+	if v := c.verdict(); c.target.calls != 23 || c.worse != 4 || v.status != gates.Passed {
+		t.Errorf("counted %+v, judged %+v", c, v)
+	}
+}

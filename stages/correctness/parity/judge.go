@@ -141,7 +141,9 @@ func (c Comparison) texted(claim Claim, l limits) verdict {
 	if c.byText.high < l.agreement {
 		return verdictOf(gates.Failed, "%s: %s, want %.0f %% (by text; %s reports no log probabilities)", c.accusation(claim), seen, 100*l.agreement, who)
 	}
-	return verdictOf(gates.Warned, "%s reports no log probabilities, so the precision cannot be told; by text: %s", who, seen)
+	return verdictOf(gates.Warned, "%s reports no log probabilities, so the precision cannot be told; by text: %s", who, seen).because([]string{
+		"the engine has no log probabilities to offer", "it has, and a gateway before it drops them",
+	})
 }
 
 // templated adds that the two read other prompts.
