@@ -35,10 +35,11 @@ const openTokens = 48
 
 func (p invariancePlan) work() Work { return asks(p.questions*(2+len(p.sizes)), 90, openTokens) }
 
-// invariancePlanOf compares eight questions at the least and largest size, or more.
+// invariancePlanOf compares eight questions at the least and largest size, or more; four
+// where the budget is a fraction of the default.
 func invariancePlanOf(r room) invariancePlan {
 	all := sizesOf(r.inFlight)
-	p := invariancePlan{questions: 8, sizes: all[len(all)-1:]}
+	p := invariancePlan{questions: min(8, max(4, r.most(20))), sizes: all[len(all)-1:]}
 	if len(all) > 1 {
 		p.sizes = []int{all[0], all[len(all)-1]}
 	}

@@ -134,7 +134,7 @@ func structuredCompany(ctx context.Context, ep Subject) (gates.Finding, error) {
 	case len(lost) >= lostLimit:
 		bad, _ := fits(lost[0].trial)
 		return ep.blame(ctx, gates.Fail("%d of %d constrained answers are wrong at once, and the same are right alone", len(lost), n).With("%s", bad).With("%s", said), gates.Company), nil
-	case len(lost) > 0 || damaged > 0:
+	case len(lost)+damaged > 1: // one may be a near tie
 		return gates.Warn("%d of %d constrained answers are wrong at once, and right alone", len(lost)+damaged, n).With("%s", said).Under(gates.Company), nil
 	}
 	return gates.Pass("%s", said), nil

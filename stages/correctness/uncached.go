@@ -28,7 +28,7 @@ questions behind some prose are asked without the cache, then from it; texts may
 
 // uncachedIn returns how many questions are compared.
 func uncachedIn(r room) int {
-	n := 6
+	n := min(6, max(4, r.most(12)))
 	for n < r.most(12) && r.affords(asks(3*(n+1), 12*endpoint.TokensPerSentence, openTokens)) {
 		n++
 	}
