@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	var told []string
 	table, err := Run(t.Context(), Options{
-		Only: []string{"stop-ignored", "comments", "unauthorized", "wrong-digit-in-text:warm=1"}, Limits: limits(), AtOnce: 3,
+		Only: []string{"stop-ignored", "comments", "unauthorized", "evicted-wrong"}, Limits: limits(), AtOnce: 3,
 		Done: func(r Row) { told = append(told, r.Fault) },
 	})
 	if err != nil {
@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d rows, %d told, problems %q", len(table.Rows), len(told), p)
 	}
 	want := map[string][]string{
-		"stop-ignored": {"smoke/stop-strings"}, "comments": nil, "unauthorized": {opening}, "wrong-digit-in-text:warm=1": {"correctness/cold-warm"},
+		"stop-ignored": {"smoke/stop-strings"}, "comments": nil, "unauthorized": {opening}, "evicted-wrong": {"correctness/eviction"},
 	}
 	for _, r := range table.Rows {
 		if got := r.Caught(); !slices.Equal(got, want[r.Fault]) {
