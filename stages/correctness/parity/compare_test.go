@@ -96,6 +96,10 @@ func TestLeftOut(t *testing.T) {
 	if c.positions != 2 || c.unusable != 1 {
 		t.Errorf("a logprob that is none: %d positions and %d unusable, want 2 and 1", c.positions, c.unusable)
 	}
+	none := []position{{name: "a", logprob: math.NaN()}, {name: "b", logprob: 1}, {logprob: -1}}
+	if f := compared(t, recorded(none), recorded(good)).Judge(Claim{}); f.Status() != gates.Skipped || !strings.Contains(f.Summary(), "no position could be compared: 2 hold") {
+		t.Errorf("nothing comparable: judged %s: %s", f.Status(), f.Summary())
+	}
 	respelt := recorded([]position{at(p("Q1", 0.5)), at(p("Q2", 0.5)), at(p("Q3", 0.5))})
 	respelt.answers[0].text = "abc"
 	c = compared(t, respelt, recorded(good))

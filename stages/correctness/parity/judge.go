@@ -114,6 +114,8 @@ func (c Comparison) tokens(claim Claim) verdict {
 		v = c.texted(claim, l)
 	case c.positions == 0 && c.strange > 0:
 		v = verdictOf(gates.Skipped, "the same texts come in tokens of other names: log probabilities cannot be compared")
+	case c.positions == 0:
+		v = verdictOf(gates.Skipped, "no position could be compared: %d hold no log probabilities that can be, the others no token with a text of its own", c.unusable)
 	case c.gross() > max(1, c.allowedGross(claim)) && c.beyond(l):
 		v = verdictOf(gates.Failed, "%s; %s, which is no rounding: %s", c.accusation(claim), c.grossly(), c.figures())
 	case c.gross() > max(1, c.allowedGross(claim)):
