@@ -108,8 +108,8 @@ var metrics = []metric{
 	}},
 }
 
-// The levels of the tests. An alarm in the middle is sounded after many looks, and a claim
-// about an hour wants an hour.
+// The levels of the tests. An alarm in the middle is sounded after many looks, and wants an
+// hour; a claim about an hour that was seen for less wants as much evidence.
 const (
 	atTheEnd   = 0.01
 	inBetween  = 0.001
@@ -197,14 +197,17 @@ func (h *History) trend(m metric, level float64) Trend {
 	if m.falls {
 		verb = "fall"
 	}
+	if span < alarmAfter {
+		level = inBetween
+	}
 	switch {
 	case len(points) < trend.Least:
 		t.Word, t.Why = Unclear, fmt.Sprintf("%s: %d are needed at least", plural(len(points), "round"), trend.Least)
 	case above < level:
 		t.Word, t.Why = Creeps, fmt.Sprintf("it %ss by more than %s (%s, %s)", verb, limit, chance(above), plural(len(points), "round"))
-	case below < level && m.limit*span.Hours() < m.grain:
+	case below < atTheEnd && m.limit*span.Hours() < m.grain:
 		t.Word, t.Why = Unclear, fmt.Sprintf("it was not seen to %s, and %v are too short to tell %s", verb, span.Round(time.Second), limit)
-	case below < level:
+	case below < atTheEnd:
 		t.Word, t.Why = Steady, fmt.Sprintf("it does not %s by %s (%s, %s)", verb, limit, chance(below), plural(len(points), "round"))
 	default:
 		t.Word, t.Why = Unclear, fmt.Sprintf("%s do not tell %s from none", plural(len(points), "round"), limit)

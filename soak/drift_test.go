@@ -73,6 +73,8 @@ func TestTrends(t *testing.T) {
 		"four rounds":       {"first token", time.Hour, 3 * time.Hour, first(func(h float64) float64 { return 1 + h }), Unclear, 0, "4 rounds: 5 are needed at least"},
 		"noise for an hour": {"first token", every, time.Hour / 2, first(func(h float64) float64 { return 1 + 0.5*r() }), Unclear, 0, "do not tell"},
 		"never measured":    {"first token", every, long, first(func(float64) float64 { return 0 }), Unclear, 0, "it was not measured"},
+		"five in a row":     {"first token", 10 * time.Minute, 40 * time.Minute, first(func(h float64) float64 { return 1 + h }), Unclear, 100, "do not tell"}, // by chance once in 120 times
+		"seven in a row":    {"first token", 5 * time.Minute, 30 * time.Minute, first(func(h float64) float64 { return 1 + h }), Creeps, 80, ""},
 		"too short to fall": {"right answers", time.Minute, 10 * time.Minute, func(float64) Reading { return Reading{Load: Answers{Asked: 50, Right: 50}} }, Unclear, 0, "10m0s are too short to tell 2 points an hour"},
 		"one wild round":    {"first token", every, long, first(func(h float64) float64 { return map[bool]float64{true: 90, false: 1}[h == 4] }), Steady, 0, ""},
 		"memory leaks":      {"resident memory", every, long, func(h float64) Reading { return Reading{Rest: endpoint.Gauges{ResidentBytes: n(int(4e9 + 8e8*h))}} }, Creeps, 18, ""},

@@ -56,7 +56,12 @@ func failures(w io.Writer, h *soak.History) {
 		return
 	}
 	label := "failures"
-	for _, f := range list {
+	for i := 0; i < len(list); i++ {
+		f, first, more := list[i], i, ""
+		for i+1 < len(list) && f.AtStart && list[i+1].Event.Summary == f.Event.Summary {
+			i++
+			more = fmt.Sprintf(" and %d more", i-first)
+		}
 		when := fmt.Sprintf("after %v, round %d", round(f.At), f.Event.Round)
 		if f.AtStart {
 			when = "from the beginning"
@@ -68,7 +73,7 @@ func failures(w io.Writer, h *soak.History) {
 		case f.Healed != nil:
 			healed = fmt.Sprintf("; healed by itself, round %d", f.Healed.Event.Round)
 		}
-		fmt.Fprintf(w, "  %-8s  %s (%s): %s%s\n", label, when, f.Time.Format(time.RFC3339), f.Event.Check, healed)
+		fmt.Fprintf(w, "  %-8s  %s (%s): %s%s%s\n", label, when, f.Time.Format(time.RFC3339), f.Event.Check, more, healed)
 		label = ""
 	}
 }
@@ -113,6 +118,7 @@ func SoakPlain(w io.Writer, quiet bool) func(soak.Entry) {
 			fmt.Fprintf(w, format+"\n", a...)
 		}
 	}
+	said := ""
 	return func(e soak.Entry) {
 		at := round(e.At)
 		switch v := e.Event.(type) {
@@ -135,6 +141,10 @@ func SoakPlain(w io.Writer, quiet bool) func(soak.Entry) {
 				say(true, "%s: %s", name, outcomeCounts(v.Answers.Verdicts()))
 			}
 		case soak.Failed:
+			if v.Summary == said { // checks that could not be asked for one reason are one line
+				return
+			}
+			said = v.Summary
 			say(false, "FAIL at %v: %s: %s", at, v.Check, v.Summary)
 			for _, line := range v.Evidence {
 				say(false, "  saw %s", line)
