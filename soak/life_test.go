@@ -335,37 +335,47 @@ func TestNoMoreSessionsThanSlots(t *testing.T) {
 	}
 }
 
-// A round that is late begins at once, and the ticks that went by are not made up.
+// A round that is late begins at once, and the ticks that went by are not made up; the first
+// that begins when the time is over is the last one.
 func TestLateRounds(t *testing.T) {
 	t.Parallel()
-	bubble(t, "late", func(t *testing.T) {
-		p := at(t)
-		o := p.options(Plan{For: 5 * time.Hour, Every: time.Hour, Sessions: 1, Think: time.Minute})
-		slow := map[int]time.Duration{2: 90 * time.Minute} // round 2 begins at 1 h and ends at 2 h 30
-		n := 0
-		o.suite.checks = []gates.Check[correctness.Subject]{plain(sameServer, func(ctx context.Context, _ correctness.Subject) error {
-			n++
-			select {
-			case <-time.After(slow[n]):
-			case <-ctx.Done():
+	const hour = time.Hour
+	for name, c := range map[string]struct {
+		slow map[int]time.Duration // how long a round takes
+		want []time.Duration       // when the rounds begin
+	}{
+		"in time":             {nil, []time.Duration{0, hour, 2 * hour, 3 * hour, 4 * hour, 5 * hour}},
+		"one is late":         {map[int]time.Duration{2: hour * 3 / 2}, []time.Duration{0, hour, hour * 5 / 2, 3 * hour, 4 * hour, 5 * hour}},
+		"beyond the end":      {map[int]time.Duration{1: 6 * hour}, []time.Duration{0, 6 * hour}},
+		"the last one is":     {map[int]time.Duration{6: 9 * hour}, []time.Duration{0, hour, 2 * hour, 3 * hour, 4 * hour, 5 * hour}},
+		"just before the end": {map[int]time.Duration{4: hour * 19 / 10}, []time.Duration{0, hour, 2 * hour, 3 * hour, hour * 49 / 10, 5 * hour}},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			p := at(t)
+			o := p.options(Plan{For: 5 * hour, Every: hour, Sessions: 1, Think: time.Minute})
+			n := 0
+			o.suite.checks = []gates.Check[correctness.Subject]{plain(sameServer, func(ctx context.Context, _ correctness.Subject) error {
+				n++
+				select {
+				case <-time.After(c.slow[n]):
+				case <-ctx.Done():
+				}
+				return nil
+			})}
+			o.suite.checks[0].Cost = hour // a check is ended after twenty times what it costs
+			h, err := Run(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
 			}
-			return nil
-		})}
-		o.suite.checks[0].Cost = 10 * time.Minute // a check is ended after twenty times what it costs
-		h, err := Run(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var began []time.Duration
-		for _, r := range h.readings {
-			began = append(began, r.at.Round(time.Minute))
-		}
-		hour := time.Hour
-		// Late at 2 h 30, then on the grid again, and the last one at the end.
-		if want := []time.Duration{0, hour, hour * 5 / 2, 3 * hour, 4 * hour, 5 * hour}; !slices.Equal(began, want) {
-			t.Errorf("rounds began at %v, want %v", began, want)
-		}
-	})
+			var began []time.Duration
+			for _, r := range h.readings {
+				began = append(began, r.at.Round(time.Minute))
+			}
+			if !slices.Equal(began, c.want) {
+				t.Errorf("rounds began at %v, want %v", began, c.want)
+			}
+		})
+	}
 }
 
 // Ctrl-C: what was seen by then is kept, and it can be gone on with.

@@ -252,7 +252,8 @@ func (c *conductor) rounds() (cause string) {
 		if cause := c.wait(c.sitting.Add(due)); cause != "" {
 			return cause
 		}
-		began, last := time.Since(c.sitting), due == left
+		began := time.Since(c.sitting)
+		last := began >= left
 		if cause := c.round(last); cause != "" || last {
 			return cause
 		}

@@ -121,6 +121,9 @@ func SoakPlain(w io.Writer, quiet bool) func(soak.Entry) {
 	said := ""
 	return func(e soak.Entry) {
 		at := round(e.At)
+		if _, fails := e.Event.(soak.Failed); !fails {
+			said = ""
+		}
 		switch v := e.Event.(type) {
 		case soak.Begun:
 			say(true, "soak: a round every %v for %v", v.Plan.Every, v.Plan.For)
