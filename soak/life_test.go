@@ -341,19 +341,27 @@ func TestLateRounds(t *testing.T) {
 	t.Parallel()
 	const hour = time.Hour
 	for name, c := range map[string]struct {
-		slow map[int]time.Duration // how long a round takes
+		slow map[int]time.Duration // how long a round takes, 0 being stage 2
 		want []time.Duration       // when the rounds begin
 	}{
-		"in time":             {nil, []time.Duration{0, hour, 2 * hour, 3 * hour, 4 * hour, 5 * hour}},
-		"one is late":         {map[int]time.Duration{2: hour * 3 / 2}, []time.Duration{0, hour, hour * 5 / 2, 3 * hour, 4 * hour, 5 * hour}},
-		"beyond the end":      {map[int]time.Duration{1: 6 * hour}, []time.Duration{0, 6 * hour}},
-		"the last one is":     {map[int]time.Duration{6: 9 * hour}, []time.Duration{0, hour, 2 * hour, 3 * hour, 4 * hour, 5 * hour}},
-		"just before the end": {map[int]time.Duration{4: hour * 19 / 10}, []time.Duration{0, hour, 2 * hour, 3 * hour, hour * 49 / 10, 5 * hour}},
+		"in time":              {nil, []time.Duration{0, hour, 2 * hour, 3 * hour, 4 * hour, 5 * hour}},
+		"one is late":          {map[int]time.Duration{2: hour * 3 / 2}, []time.Duration{0, hour, hour * 5 / 2, 3 * hour, 4 * hour, 5 * hour}},
+		"beyond the end":       {map[int]time.Duration{1: 6 * hour}, []time.Duration{0, 6 * hour}},
+		"before the first one": {map[int]time.Duration{0: 6 * hour}, []time.Duration{6 * hour, 6 * hour}},
+		"the last one is":      {map[int]time.Duration{6: 9 * hour}, []time.Duration{0, hour, 2 * hour, 3 * hour, 4 * hour, 5 * hour}},
+		"just before the end":  {map[int]time.Duration{4: hour * 19 / 10}, []time.Duration{0, hour, 2 * hour, 3 * hour, hour * 49 / 10, 5 * hour}},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			p := at(t)
 			o := p.options(Plan{For: 5 * hour, Every: hour, Sessions: 1, Think: time.Minute})
 			n := 0
+			o.suite.smoke = []gates.Check[endpoint.Endpoint]{{
+				ID: "smoke/slow", Doc: "x\n\ny", Since: "0", Cost: hour, Faults: []string{"x"},
+				Run: func(context.Context, endpoint.Endpoint) (gates.Finding, error) {
+					time.Sleep(c.slow[0])
+					return gates.Pass("it passes"), nil
+				},
+			}}
 			o.suite.checks = []gates.Check[correctness.Subject]{plain(sameServer, func(ctx context.Context, _ correctness.Subject) error {
 				n++
 				select {

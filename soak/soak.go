@@ -244,7 +244,7 @@ func (c *conductor) endLoad() {
 
 // rounds asks until the time is over. A round begins at its tick; one that is late begins
 // at once, and ticks that went by meanwhile are not made up. The last one begins when the
-// time is over, and asks all.
+// time is over, and asks all; it is never the first one, which has nothing to hold it against.
 func (c *conductor) rounds() (cause string) {
 	left := max(0, c.Plan.For-c.h.spent)
 	for tick := time.Duration(0); ; {
@@ -253,7 +253,7 @@ func (c *conductor) rounds() (cause string) {
 			return cause
 		}
 		began := time.Since(c.sitting)
-		last := began >= left
+		last := began >= left && c.h.Rounds() > 0
 		if cause := c.round(last); cause != "" || last {
 			return cause
 		}
