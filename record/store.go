@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bufio"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"infbench/internal/lines"
 )
 
 // NewRunID returns a new run's id: its start and a random part.
@@ -136,24 +137,8 @@ func appendLine(path string, line []byte) error {
 		return fmt.Errorf("append to record file: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	end, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
+	if err := lines.Append(f, line); err != nil {
 		return fmt.Errorf("append to record file: %w", err)
-	}
-	if end > 0 {
-		last := make([]byte, 1)
-		if _, err := f.ReadAt(last, end-1); err != nil {
-			return fmt.Errorf("append to record file: %w", err)
-		}
-		if last[0] != '\n' {
-			line = append([]byte{'\n'}, line...)
-		}
-	}
-	if _, err := f.Write(line); err != nil {
-		return errors.Join(fmt.Errorf("append to record file: %w", err), f.Truncate(end))
-	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync record file: %w", err)
 	}
 	return nil
 }
@@ -170,77 +155,26 @@ func lineOf(r Run) ([]byte, error) {
 const maxLine = 256 << 20
 
 // LineError is a line of a record file that was not read.
-type LineError struct {
-	Line int
-	// Torn says that the file ends in the middle of this line.
-	Torn bool
-	Err  error
-}
-
-// Error names the line and the reason.
-func (e *LineError) Error() string {
-	if e.Torn {
-		return fmt.Sprintf("line %d is torn (the file ends inside it), skipped", e.Line)
-	}
-	return fmt.Sprintf("line %d skipped: %v", e.Line, e.Err)
-}
-
-// Unwrap returns the reason.
-func (e *LineError) Unwrap() error { return e.Err }
+type LineError = lines.Error
 
 // Read yields the runs of a record file in order. A line that cannot be read yields
 // a [*LineError] and the reading goes on; an error of the reader ends it.
 func Read(r io.Reader) iter.Seq2[Run, error] {
 	return func(yield func(Run, error) bool) {
-		in := bufio.NewReaderSize(r, 1<<16)
-		for n := 1; ; n++ {
-			line, whole, err := readLine(in)
-			if err != nil && !errors.Is(err, io.EOF) {
-				yield(Run{}, fmt.Errorf("read record file: %w", err))
-				return
-			}
-			if len(line) > 0 && strings.TrimSpace(string(line[:min(len(line), 64)])) != "" {
-				run, problem := parseLine(line, n, whole)
-				if !yield(run, problem) {
-					return
+		for line, err := range lines.Each(r, maxLine) {
+			var bad *LineError
+			var run Run
+			switch {
+			case err == nil:
+				if err = json.Unmarshal(line.Text, &run); err != nil {
+					run, err = Run{}, line.Bad(err)
 				}
+			case !errors.As(err, &bad):
+				err = fmt.Errorf("read record file: %w", err)
 			}
-			if err != nil {
+			if !yield(run, err) {
 				return
 			}
-		}
-	}
-}
-
-func parseLine(line []byte, n int, whole bool) (Run, error) {
-	if len(line) > maxLine {
-		return Run{}, &LineError{Line: n, Err: errors.New("it is longer than any record")}
-	}
-	if !whole {
-		return Run{}, &LineError{Line: n, Torn: true, Err: io.ErrUnexpectedEOF}
-	}
-	var run Run
-	if err := json.Unmarshal(line, &run); err != nil {
-		return Run{}, &LineError{Line: n, Err: err}
-	}
-	return run, nil
-}
-
-// readLine reads up to a line break. Of a line above maxLine it keeps maxLine+1
-// bytes and reads over the rest. whole is false when the file ended first.
-func readLine(in *bufio.Reader) (line []byte, whole bool, err error) {
-	for {
-		part, err := in.ReadSlice('\n')
-		if room := maxLine + 1 - len(line); room > 0 {
-			line = append(line, part[:min(len(part), room)]...)
-		}
-		switch {
-		case err == nil:
-			return line[:max(0, len(line)-1)], true, nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		default:
-			return line, false, err
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package soak
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/gofrs/flock"
+
+	"infbench/internal/lines"
 )
 
 // Journal is the file of a soak: a line for each event, synced before the next thing is
@@ -19,7 +19,6 @@ type Journal struct {
 	path string
 	file *os.File
 	lock *flock.Flock
-	end  int64 // of what is whole
 }
 
 // Begin makes a new journal and proves that it can be written. A file that is there already
@@ -94,46 +93,20 @@ func (j *Journal) goOn() (h *History, skipped []error, err error) {
 	if h, skipped, err = Read(j.file); err != nil {
 		return nil, nil, err
 	}
-	return h, skipped, j.mend()
-}
-
-// mend ends a torn last line with a line break.
-func (j *Journal) mend() error {
-	end, err := j.file.Seek(0, io.SeekEnd)
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
-	j.end = end
-	last := make([]byte, 1)
-	if end > 0 {
-		if _, err := j.file.ReadAt(last, end-1); err != nil {
-			return fmt.Errorf("journal: %w", err)
-		}
-		if last[0] != '\n' {
-			return j.write([]byte{'\n'})
-		}
-	}
-	return nil
+	return h, skipped, nil
 }
 
 // Path returns where it is.
 func (j *Journal) Path() string { return j.path }
 
-// Append writes an entry as one line and syncs it. A write that fails half-way is taken back.
+// Append writes an entry as one line and syncs it. A line that a kill left torn is ended first,
+// and a write that fails half-way is taken back.
 func (j *Journal) Append(e Entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return j.write(append(line, '\n'))
-}
-
-func (j *Journal) write(b []byte) error {
-	if _, err := j.file.Write(b); err != nil {
-		return errors.Join(fmt.Errorf("journal: %w", err), j.file.Truncate(j.end))
-	}
-	j.end += int64(len(b))
-	if err := j.file.Sync(); err != nil {
+	if err := lines.Append(j.file, append(line, '\n')); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	return nil
@@ -149,50 +122,29 @@ func (j *Journal) Close() {
 // a million.
 const maxLine = 4 << 20
 
-// LineError is a line of a journal that was not read.
-type LineError struct {
-	Line int
-	// Torn says that the file ends in the middle of it.
-	Torn bool
-	Err  error
-}
-
-// Error names the line and the reason.
-func (e *LineError) Error() string {
-	if e.Torn {
-		return fmt.Sprintf("line %d is torn (the file ends inside it), skipped", e.Line)
-	}
-	return fmt.Sprintf("line %d skipped: %v", e.Line, e.Err)
-}
-
-// Unwrap returns the reason.
-func (e *LineError) Unwrap() error { return e.Err }
-
 // maxSkipped bounds the lines that are told of one by one.
 const maxSkipped = 20
 
 // Read adds up the entries of a journal. Lines that cannot be read are skipped and told; the
 // first one must be the beginning of a soak.
 func Read(r io.Reader) (h *History, skipped []error, err error) {
-	in := bufio.NewReaderSize(r, 1<<16)
 	h = &History{}
-	for n := 1; ; n++ {
-		line, whole, err := readLine(in)
-		if err != nil && !errors.Is(err, io.EOF) {
+	for line, err := range lines.Each(r, maxLine) {
+		var bad *lines.Error
+		if err != nil && !errors.As(err, &bad) {
 			return nil, nil, fmt.Errorf("read the journal: %w", err)
 		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			if problem := h.addLine(line, n, whole); problem != nil {
-				if len(skipped) < maxSkipped {
-					skipped = append(skipped, problem)
-				}
-				if h.begun.Run == "" {
-					return nil, nil, fmt.Errorf("this is no journal of a soak: %w", problem)
-				}
-			}
+		if err == nil {
+			err = h.addLine(line)
 		}
-		if err != nil {
-			break
+		if err == nil {
+			continue
+		}
+		if len(skipped) < maxSkipped {
+			skipped = append(skipped, err)
+		}
+		if h.begun.Run == "" {
+			return nil, nil, fmt.Errorf("this is no journal of a soak: %w", err)
 		}
 	}
 	if h.begun.Run == "" {
@@ -201,39 +153,13 @@ func Read(r io.Reader) (h *History, skipped []error, err error) {
 	return h, skipped, nil
 }
 
-func (h *History) addLine(line []byte, n int, whole bool) error {
-	switch {
-	case len(line) > maxLine:
-		return &LineError{Line: n, Err: errors.New("it is longer than any of a journal")}
-	case !whole:
-		return &LineError{Line: n, Torn: true, Err: io.ErrUnexpectedEOF}
-	}
+func (h *History) addLine(line lines.Line) error {
 	var e Entry
-	err := json.Unmarshal(line, &e)
-	if err == nil {
-		err = h.Add(e)
+	if err := json.Unmarshal(line.Text, &e); err != nil {
+		return line.Bad(err)
 	}
-	if err != nil {
-		return &LineError{Line: n, Err: err}
+	if err := h.Add(e); err != nil {
+		return line.Bad(err)
 	}
 	return nil
-}
-
-// readLine reads up to a line break. Of a line above maxLine it keeps maxLine+1 bytes and
-// reads over the rest. whole is false when the file ended first.
-func readLine(in *bufio.Reader) (line []byte, whole bool, err error) {
-	for {
-		part, err := in.ReadSlice('\n')
-		if room := maxLine + 1 - len(line); room > 0 {
-			line = append(line, part[:min(len(part), room)]...)
-		}
-		switch {
-		case err == nil:
-			return line[:max(0, len(line)-1)], true, nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		default:
-			return line, false, err
-		}
-	}
 }

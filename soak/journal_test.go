@@ -59,7 +59,7 @@ func entries(t testing.TB) []Entry {
 	return out
 }
 
-func lines(t testing.TB, list []Entry) []byte {
+func linesOf(t testing.TB, list []Entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	for _, e := range list {
@@ -94,7 +94,7 @@ func TestEntriesComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, skipped, err := Read(bytes.NewReader(lines(t, list)))
+	got, skipped, err := Read(bytes.NewReader(linesOf(t, list)))
 	if err != nil || skipped != nil {
 		t.Fatal(err, skipped)
 	}
@@ -137,7 +137,7 @@ func TestJournal(t *testing.T) {
 	}
 	j.Close()
 	before, _ := os.ReadFile(path)
-	if !bytes.Equal(before, lines(t, list[:4])) {
+	if !bytes.Equal(before, linesOf(t, list[:4])) {
 		t.Errorf("the file holds\n%s", before)
 	}
 	// A kill in the middle of a line.
@@ -154,7 +154,7 @@ func TestJournal(t *testing.T) {
 	}
 	j.Close()
 	after, _ := os.ReadFile(path)
-	if want := string(torn) + "\n" + string(lines(t, list[12:13])); string(after) != want {
+	if want := string(torn) + "\n" + string(linesOf(t, list[12:13])); string(after) != want {
 		t.Errorf("the file holds\n%s\nwant\n%s", after, want)
 	}
 	// The torn line stays where it is, and is told again.
@@ -188,12 +188,12 @@ func TestJournalOnAFullDisk(t *testing.T) {
 func TestJournalsThatAreNone(t *testing.T) {
 	t.Parallel()
 	list := entries(t)
-	begun := string(lines(t, list[:1]))
+	begun := string(linesOf(t, list[:1]))
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":            {"", "it is empty"},
 		"blank":            {"\n \n\n", "it is empty"},
 		"torn at once":     {begun[:50], "line 1 is torn"},
-		"no beginning":     {string(lines(t, list[1:2])), "a soak begins with its plan"},
+		"no beginning":     {string(linesOf(t, list[1:2])), "a soak begins with its plan"},
 		"another schema":   {strings.Replace(begun, "infbench.soak/v1", "infbench.record/v1", 1), "is not infbench.soak/v1"},
 		"a plan for years": {strings.Replace(begun, "8h0m0s", "80000h", 1), "want 1s to"},
 		"no plan":          {`{"schema":"infbench.soak/v1","time":"2026-11-30T08:00:00Z","at_ms":0,"begun":{"run":"x"}}` + "\n", "a subject needs"},
@@ -209,14 +209,14 @@ func TestJournalsThatAreNone(t *testing.T) {
 	for name, line := range map[string]string{
 		"nonsense":       "x",
 		"begun twice":    begun,
-		"time goes back": string(lines(t, []Entry{{list[0].Time, 0, Away{"x"}}})),
-		"no such round":  strings.Replace(string(lines(t, list[3:4])), `"n":1`, `"n":-7`, 1),
-		"counts":         strings.Replace(string(lines(t, list[2:3])), `"right":2`, `"right":3`, 1),
-		"a ratio":        strings.Replace(string(lines(t, list[2:3])), `"first_token":1`, `"first_token":-1`, 1),
-		"a status":       strings.Replace(string(lines(t, list[3:4])), `"passed"`, `"splendid"`, 1),
+		"time goes back": string(linesOf(t, []Entry{{list[0].Time, 0, Away{"x"}}})),
+		"no such round":  strings.Replace(string(linesOf(t, list[3:4])), `"n":1`, `"n":-7`, 1),
+		"counts":         strings.Replace(string(linesOf(t, list[2:3])), `"right":2`, `"right":3`, 1),
+		"a ratio":        strings.Replace(string(linesOf(t, list[2:3])), `"first_token":1`, `"first_token":-1`, 1),
+		"a status":       strings.Replace(string(linesOf(t, list[3:4])), `"passed"`, `"splendid"`, 1),
 		"too long":       `{"schema":"` + strings.Repeat("x", maxLine) + "\"}",
 	} {
-		text := begun + string(lines(t, list[1:2])) + strings.TrimSuffix(line, "\n") + "\n" + string(lines(t, list[12:13]))
+		text := begun + string(linesOf(t, list[1:2])) + strings.TrimSuffix(line, "\n") + "\n" + string(linesOf(t, list[12:13]))
 		if h, skipped, err := Read(strings.NewReader(text)); err != nil || len(skipped) != 1 || !strings.HasPrefix(skipped[0].Error(), "line 3 skipped: ") || h.Resumed() != 1 {
 			t.Errorf("%s: %v, skipped %.200v", name, err, skipped)
 		}
@@ -227,7 +227,7 @@ func TestJournalsThatAreNone(t *testing.T) {
 func TestJournalTextsArePrintable(t *testing.T) {
 	t.Parallel()
 	list := entries(t)
-	text := strings.ReplaceAll(string(lines(t, list)), "another answer", `\u001b[2J\u202eanother answer`)
+	text := strings.ReplaceAll(string(linesOf(t, list)), "another answer", `\u001b[2J\u202eanother answer`)
 	h, skipped, err := Read(strings.NewReader(text))
 	if err != nil || skipped != nil {
 		t.Fatal(err, skipped)
@@ -240,9 +240,9 @@ func TestJournalTextsArePrintable(t *testing.T) {
 // Whatever is read, nothing breaks, nothing grows beyond it, and what was read comes back
 // when it is written.
 func FuzzRead(f *testing.F) {
-	f.Add(lines(f, entries(f)))
+	f.Add(linesOf(f, entries(f)))
 	f.Add([]byte("{}\n"))
-	f.Add(append(lines(f, entries(f)[:3]), `{"schema":"infbench.soak/v1"`...))
+	f.Add(append(linesOf(f, entries(f)[:3]), `{"schema":"infbench.soak/v1"`...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, skipped, err := Read(bytes.NewReader(b))
 		if err != nil {
