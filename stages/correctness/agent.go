@@ -33,17 +33,22 @@ func (p agentPlan) tokens() int {
 	return n
 }
 
-// shapedLike returns a conversation of so many turns and tokens with the measured shape.
-// The growth is drawn at evenly mixed quantiles, so that every length of conversation has
-// its share of large additions.
-func shapedLike(turns, tokens int) agentPlan {
-	shape := make([]float64, turns-1)
-	total := float64(agentFirstTokens)
-	for i := range shape {
+// fullGrowth returns what each turn after the first adds in tokens at full size, and what
+// the whole conversation comes to with its first prompt. The growth is drawn at evenly mixed
+// quantiles, so that every length of conversation has its share of large additions.
+func fullGrowth(turns int) (growth []float64, total float64) {
+	growth, total = make([]float64, turns-1), agentFirstTokens
+	for i := range growth {
 		_, u := math.Modf(float64(i+1) * math.Phi) // the golden ratio mixes best
-		shape[i] = agentGrowthTokens * math.Exp(agentGrowthSigma*math.Sqrt2*math.Erfinv(2*u-1))
-		total += shape[i]
+		growth[i] = agentGrowthTokens * math.Exp(agentGrowthSigma*math.Sqrt2*math.Erfinv(2*u-1))
+		total += growth[i]
 	}
+	return growth, total
+}
+
+// shapedLike returns a conversation of so many turns and tokens with the measured shape.
+func shapedLike(turns, tokens int) agentPlan {
+	shape, total := fullGrowth(turns)
 	scale := float64(tokens) / total
 	p := agentPlan{first: max(60, int(agentFirstTokens*scale))}
 	// A short conversation of the recorded shape is hardly more than its first prompt; here
@@ -62,20 +67,11 @@ const leastGrowth = 30
 
 // scaled says by how much the plan is smaller than what was measured, "" where it is not.
 func (p agentPlan) scaled() string {
-	full := shapedLike(len(p.growth)+1, 1).tokensAtFullSize()
+	_, full := fullGrowth(len(p.growth) + 1)
 	if s := float64(p.tokens()) / full; s < 0.95 {
 		return fmt.Sprintf("the recorded sessions' shape at %.2g of their size", s)
 	}
 	return "the recorded sessions' shape and size"
-}
-
-func (p agentPlan) tokensAtFullSize() float64 {
-	total := float64(agentFirstTokens)
-	for i := range p.growth {
-		_, u := math.Modf(float64(i+1) * math.Phi)
-		total += agentGrowthTokens * math.Exp(agentGrowthSigma*math.Sqrt2*math.Erfinv(2*u-1))
-	}
-	return total
 }
 
 // charactersPerToken of English and code, about.

@@ -22,8 +22,6 @@ type Speeds struct {
 	// Prefill and Decode are in tokens per second; Fixed is what a request takes besides.
 	Prefill, Decode float64
 	Fixed           time.Duration
-	// CharactersPerToken is of plain prose, by the server's own count.
-	CharactersPerToken float64
 }
 
 // Work is what a check asks of the server.
@@ -125,7 +123,15 @@ func (s Subject) Estimate() Estimate {
 
 // clock returns the time that a check with the id may spend on going deeper: an estimate
 // may be wrong by a factor, and a check then says how far it came.
-func (s Subject) clock(id string) budget { return newBudget(s.room(id).share * 5 / 4) }
+func (s Subject) clock(id string) clock { return clock{time.Now().Add(s.room(id).share * 5 / 4)} }
+
+// clock is a stock of time that a check may spend on going deeper.
+type clock struct {
+	end time.Time
+}
+
+// affords reports whether something of that length still fits.
+func (c clock) affords(d time.Duration) bool { return time.Until(c.end) > d }
 
 // speedsOf asks a short and a longer question and derives the speeds from their times:
 // the least of what came, since the first question of a server may be slow by itself.
@@ -158,7 +164,7 @@ func speedsOf(ctx context.Context, ep endpoint.Endpoint) (Speeds, error) {
 			}
 		}
 		const most = 1e6 // tokens per second; a clock too coarse to tell must not promise the impossible
-		s := Speeds{Prefill: most, Decode: most, Fixed: max(short, time.Millisecond), CharactersPerToken: float64(len(long)) / float64(tokens)}
+		s := Speeds{Prefill: most, Decode: most, Fixed: max(short, time.Millisecond)}
 		if more := deep - short; more > 0 {
 			s.Prefill = min(most, float64(tokens)/more.Seconds())
 		}

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"infbench/gates"
 	"infbench/stages/endpoint"
@@ -73,16 +72,6 @@ func inCompany(n, size int, job func(i int)) {
 	close(next)
 	wg.Wait()
 }
-
-// budget is a stock of time that a check may spend on going deeper.
-type budget struct {
-	end time.Time
-}
-
-func newBudget(d time.Duration) budget { return budget{time.Now().Add(d)} }
-
-// affords reports whether something of that length still fits.
-func (b budget) affords(d time.Duration) bool { return time.Until(b.end) > d }
 
 // hardSymptom returns the first hard symptom of an answer's channels. Loops are left
 // out: at temperature 0 they may be the model's own.

@@ -135,7 +135,7 @@ func eviction(ctx context.Context, ep Subject) (gates.Finding, error) {
 }
 
 // fill puts prompts of which one token is wanted, and returns how many tokens they had.
-func (s Subject) fill(ctx context.Context, p evictionPlan, clock budget) (tokens int, err error) {
+func (s Subject) fill(ctx context.Context, p evictionPlan, clock clock) (tokens int, err error) {
 	start := time.Now()
 	for i := range p.fillers {
 		if i > 0 && !clock.affords(time.Since(start)/time.Duration(i)) {

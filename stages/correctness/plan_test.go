@@ -11,9 +11,9 @@ import (
 func rooms(yield func(room) bool) {
 	for _, share := range []time.Duration{time.Second, 20 * time.Second, 2 * time.Minute, time.Hour} {
 		for _, s := range []Speeds{
-			{Prefill: 100, Decode: 10, Fixed: 200 * time.Millisecond, CharactersPerToken: 4},
-			{Prefill: 5000, Decode: 60, Fixed: 30 * time.Millisecond, CharactersPerToken: 4},
-			{Prefill: 1e6, Decode: 1e6, Fixed: time.Millisecond, CharactersPerToken: 4},
+			{Prefill: 100, Decode: 10, Fixed: 200 * time.Millisecond},
+			{Prefill: 5000, Decode: 60, Fixed: 30 * time.Millisecond},
+			{Prefill: 1e6, Decode: 1e6, Fixed: time.Millisecond},
 		} {
 			for _, context := range []int{0, 2048, 8192, 131072, 1 << 20} {
 				for _, inFlight := range []int{1, 4, 64, 1000} {
@@ -62,7 +62,7 @@ func TestPlansFitTheirRoom(t *testing.T) {
 // A check that has room for more than its least keeps to its share.
 func TestPlansKeepToTheirShare(t *testing.T) {
 	t.Parallel()
-	r := room{2 * time.Minute, Speeds{Prefill: 5000, Decode: 60, Fixed: 30 * time.Millisecond, CharactersPerToken: 4}, 131072, 4, 512, 1, true}
+	r := room{2 * time.Minute, Speeds{Prefill: 5000, Decode: 60, Fixed: 30 * time.Millisecond}, 131072, 4, 512, 1, true}
 	for id, z := range sizings {
 		if z.work == nil {
 			continue
@@ -97,8 +97,8 @@ func TestTakes(t *testing.T) {
 // draws can tell: 650 and 6,467 tokens.
 func TestShapedLike(t *testing.T) {
 	t.Parallel()
-	full := int(agentPlan{growth: make([]int, agentTurns-1)}.tokensAtFullSize())
-	p := shapedLike(agentTurns, full)
+	_, full := fullGrowth(agentTurns)
+	p := shapedLike(agentTurns, int(full))
 	sorted := slices.Sorted(slices.Values(p.growth))
 	if m := sorted[len(sorted)/2]; math.Abs(float64(m)-650) > 65 {
 		t.Errorf("median growth %d, want about 650", m)

@@ -93,8 +93,8 @@ func uncached(ctx context.Context, ep Subject) (gates.Finding, error) {
 		return ep.blame(ctx, f.With("%s", l.says()).With("%s", l.worst.says()), gates.Cache), nil
 	default:
 	}
-	f := gates.Pass("%d of %d texts are equal %s; the others part at near ties (less than %.1f nats)", l.counts[equal], l.pairs(), what, tieNats)
-	if l.counts[unexplained]+l.counts[doubtful]+l.counts[implausible] > 0 {
+	f := gates.Pass("%d of %d texts are equal %s; the others part at near ties (less than %.1f nats), as far as logprobs tell", l.counts[equal], l.pairs(), what, tieNats)
+	if l.counts[unexplained] > l.counts[nearTie] || l.counts[doubtful]+l.counts[implausible] > 0 {
 		f = gates.Warn("%d of %d texts differ %s", l.differing(), l.pairs(), what).Under(gates.Cache)
 	}
 	return f.With("%s", l.says()).With("%s", l.worst.says()), nil
