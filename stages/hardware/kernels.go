@@ -14,6 +14,8 @@ import (
 
 	"infbench/gates"
 	"infbench/stages/endpoint"
+	"infbench/stages/hardware/arch"
+	"infbench/stages/hardware/elf"
 	"infbench/stages/hardware/fatbin"
 )
 
@@ -58,7 +60,7 @@ func kernels(ctx context.Context, s Subject) (gates.Finding, error) {
 	if named == "" && server {
 		named = s.Build().Device
 	}
-	device, err := fatbin.ParseDevice(named)
+	device, err := arch.ParseDevice(named)
 	switch {
 	case len(inv.damaged) == 0 && len(inv.libraries) == 0:
 		return inv.list(gates.Skip("%s", inv.without()).Then(kernelsUsage)), nil
@@ -75,7 +77,7 @@ func kernels(ctx context.Context, s Subject) (gates.Finding, error) {
 type library struct {
 	name  string // base name: evidence holds no paths
 	code  fatbin.Library
-	reach fatbin.Reach
+	reach arch.Reach
 }
 
 // inventory is what the named files hold.
@@ -149,7 +151,7 @@ func (inv *inventory) folder(ctx context.Context, root string) error {
 func (inv *inventory) file(path string, named bool) {
 	code, err := fatbin.Read(path)
 	switch {
-	case errors.Is(err, fatbin.ErrNotELF) && !named:
+	case errors.Is(err, elf.ErrNotELF) && !named:
 		inv.notELF++
 	case err != nil:
 		inv.broken(path, err)
@@ -169,8 +171,8 @@ func (inv *inventory) broken(path string, err error) {
 
 // judge finds how each library reaches the device and puts the worst first. Nothing is
 // judged when no device is known.
-func (inv *inventory) judge(d fatbin.Device) {
-	inv.judged = d != fatbin.Device{}
+func (inv *inventory) judge(d arch.Device) {
+	inv.judged = d != arch.Device{}
 	for i := range inv.libraries {
 		inv.libraries[i].reach = inv.libraries[i].code.On(d)
 	}
@@ -178,12 +180,12 @@ func (inv *inventory) judge(d fatbin.Device) {
 }
 
 // verdict says what the judged inventory means for the device.
-func (inv *inventory) verdict(d fatbin.Device) gates.Finding {
-	var at [fatbin.Native + 1][]string
+func (inv *inventory) verdict(d arch.Device) gates.Finding {
+	var at [arch.Native + 1][]string
 	for _, l := range inv.libraries {
 		at[l.reach] = append(at[l.reach], fmt.Sprintf("%s (%s)", l.name, l.code))
 	}
-	none, slow := at[fatbin.None], slices.Concat(at[fatbin.ByLink], at[fatbin.ByPTX])
+	none, slow := at[arch.None], slices.Concat(at[arch.ByLink], at[arch.ByPTX])
 	var faults []string
 	if n := len(inv.damaged); n > 0 {
 		faults = append(faults, fmt.Sprintf("%s could not be read: %s", counted(n, "file", "files"), firstFew(inv.damaged)))
@@ -199,7 +201,7 @@ func (inv *inventory) verdict(d fatbin.Device) gates.Finding {
 			len(slow), inv.count(), d, firstFew(slow))
 	}
 	return gates.Pass("%s, and %s runs each: %d native, %d as machine code for an earlier device of its major",
-		inv.count(), d, len(at[fatbin.Native]), len(at[fatbin.SameMajor]))
+		inv.count(), d, len(at[arch.Native]), len(at[arch.Compatible]))
 }
 
 // list adds the libraries to a finding, as many as evidence has lines for.
@@ -215,7 +217,7 @@ func (inv *inventory) list(f gates.Finding) gates.Finding {
 			line += " → " + l.reach.String()
 		}
 		if len(l.code.Targets) > 0 && len(l.code.Relocatable) > 0 {
-			line += "; to be linked: " + fatbin.Join(l.code.Relocatable)
+			line += "; to be linked: " + arch.Join(l.code.Relocatable)
 		}
 		f = f.With("%s", line)
 	}

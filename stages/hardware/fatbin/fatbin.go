@@ -3,28 +3,30 @@ package fatbin
 import (
 	"bytes"
 	"cmp"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+
+	"infbench/stages/hardware/arch"
+	"infbench/stages/hardware/elf"
 )
 
 // Library is the device code of one file. The zero Library has none.
 type Library struct {
 	// Targets lists what can be loaded as it is, sorted, each once.
-	Targets []Target
+	Targets []arch.CUDA
 	// Relocatable lists what has still to go through the device linker, sorted, each
 	// once. The result of that link is normally among Targets.
-	Relocatable []Target
+	Relocatable []arch.CUDA
 	// Entries counts the entries behind both lists.
 	Entries int
 	// Other counts entries of other kinds, such as intermediate code for the link.
 	Other int
 
-	objects [][]Target // one list for each relocatable object, equal lists once
+	objects [][]arch.CUDA // one list for each relocatable object, equal lists once
 }
 
 // Holds reports whether the library holds device code that could run anywhere.
@@ -34,9 +36,9 @@ func (l Library) Holds() bool { return len(l.Targets)+len(l.Relocatable) > 0 }
 func (l Library) String() string {
 	switch {
 	case len(l.Targets) > 0 || len(l.Relocatable) == 0:
-		return Join(l.Targets)
+		return arch.Join(l.Targets)
 	}
-	return "relocatable: " + Join(l.Relocatable)
+	return "relocatable: " + arch.Join(l.Relocatable)
 }
 
 // Section names: code that the runtime loads, and code that the device linker reads.
@@ -46,7 +48,7 @@ const (
 	relocs   = "__nv_relfatbin"
 )
 
-// Read lists the device code of a file. It returns [ErrNotELF] for a file that is no
+// Read lists the device code of a file. It returns [elf.ErrNotELF] for a file that is no
 // ELF file. Errors do not hold the path.
 func Read(path string) (Library, error) {
 	// Asked before it is opened: opening a pipe would wait for its writer.
@@ -79,21 +81,21 @@ func bare(err error) error {
 // ReadAt lists the device code of a file of the given size. A file without any gives
 // the zero Library.
 func ReadAt(r io.ReaderAt, size int64) (Library, error) {
-	found, err := sections(r, max(0, size), loadable, relocs)
+	found, err := elf.Sections(r, max(0, size), loadable, relocs)
 	if err != nil {
 		return Library{}, err
 	}
-	slices.SortStableFunc(found, func(a, b section) int { return cmp.Compare(a.off, b.off) })
+	slices.SortStableFunc(found, func(a, b elf.Section) int { return cmp.Compare(a.Off, b.Off) })
 	w := walker{r: r}
 	end := int64(0)
 	for _, s := range found {
 		// Sections that share bytes would let a small file claim endless entries.
-		if s.off < end {
-			return Library{}, fmt.Errorf("section %s overlaps the one before it at %d", s.name, s.off)
+		if s.Off < end {
+			return Library{}, fmt.Errorf("section %s overlaps the one before it at %d", s.Name, s.Off)
 		}
-		end = s.end
+		end = s.End
 		if err := w.section(s); err != nil {
-			return Library{}, fmt.Errorf("section %s: %w", s.name, err)
+			return Library{}, fmt.Errorf("section %s: %w", s.Name, err)
 		}
 	}
 	return w.library(), nil
@@ -123,17 +125,17 @@ type walker struct {
 	r       io.ReaderAt
 	headers int
 	lib     Library
-	seen    [2]map[Target]bool // of loadable and of relocatable code
-	objects map[string][]Target
+	seen    [2]map[arch.CUDA]bool // of loadable and of relocatable code
+	objects map[string][]arch.CUDA
 }
 
 func (w *walker) library() Library {
-	list := func(m map[Target]bool) []Target {
-		var ts []Target
+	list := func(m map[arch.CUDA]bool) []arch.CUDA {
+		var ts []arch.CUDA
 		for t := range m {
 			ts = append(ts, t)
 		}
-		return unique(ts)
+		return arch.Unique(ts)
 	}
 	w.lib.Targets, w.lib.Relocatable = list(w.seen[0]), list(w.seen[1])
 	for _, ts := range w.objects {
@@ -143,15 +145,15 @@ func (w *walker) library() Library {
 }
 
 // section walks the regions of a section and the zeros between them.
-func (w *walker) section(s section) error {
-	at := s.off
+func (w *walker) section(s elf.Section) error {
+	at := s.Off
 	for {
-		start, err := w.skipZeros(at, s.end)
-		if err != nil || start == s.end {
+		start, err := w.skipZeros(at, s.End)
+		if err != nil || start == s.End {
 			return err
 		}
-		if at, err = w.region(s.name == relocs, span{start, s.end}); err != nil {
-			return fmt.Errorf("at %d: %w", start-s.off, err)
+		if at, err = w.region(s.Name == relocs, elf.Span{Off: start, End: s.End}); err != nil {
+			return fmt.Errorf("at %d: %w", start-s.Off, err)
 		}
 	}
 }
@@ -173,12 +175,12 @@ func (w *walker) skipZeros(at, end int64) (int64, error) {
 }
 
 // region walks one region at the beginning of in and returns its end.
-func (w *walker) region(relocatable bool, in span) (int64, error) {
+func (w *walker) region(relocatable bool, in elf.Span) (int64, error) {
 	var h [headerSize]byte
-	if in.end-in.off < headerSize {
-		return 0, fmt.Errorf("%d bytes, too few for a fat binary", in.end-in.off)
+	if in.End-in.Off < headerSize {
+		return 0, fmt.Errorf("%d bytes, too few for a fat binary", in.End-in.Off)
 	}
-	if err := w.read(h[:], in.off); err != nil {
+	if err := w.read(h[:], in.Off); err != nil {
 		return 0, err
 	}
 	le := binary.LittleEndian
@@ -195,95 +197,95 @@ func (w *walker) region(relocatable bool, in span) (int64, error) {
 	if err := w.count(); err != nil {
 		return 0, err
 	}
-	var object []Target
-	at := body.off
-	for at < body.end {
-		var t Target
+	var object []arch.CUDA
+	at := body.Off
+	for at < body.End {
+		var t arch.CUDA
 		start := at
-		if t, at, err = w.entry(span{start, body.end}); err != nil {
-			return 0, fmt.Errorf("entry at %d: %w", start-in.off, err)
+		if t, at, err = w.entry(elf.Span{Off: start, End: body.End}); err != nil {
+			return 0, fmt.Errorf("entry at %d: %w", start-in.Off, err)
 		}
-		if t != (Target{}) {
+		if t != (arch.CUDA{}) {
 			object = append(object, t)
 		}
 	}
-	if body.off < body.end {
+	if body.Off < body.End {
 		err = w.keep(relocatable, object)
 	}
-	return body.end, err
+	return body.End, err
 }
 
 // inside returns where the payload lies behind a header at the beginning of in. No sum
 // is made before its parts are known to fit.
-func inside(in span, header, least, payload uint64) (span, error) {
-	room := uint64(in.end - in.off)
+func inside(in elf.Span, header, least, payload uint64) (elf.Span, error) {
+	room := uint64(in.End - in.Off)
 	switch {
 	case header < least:
-		return span{}, fmt.Errorf("a header of %d bytes, want %d at least", header, least)
+		return elf.Span{}, fmt.Errorf("a header of %d bytes, want %d at least", header, least)
 	case header > room:
-		return span{}, fmt.Errorf("a header of %d bytes where %d are left", header, room)
+		return elf.Span{}, fmt.Errorf("a header of %d bytes where %d are left", header, room)
 	case payload > room-header:
-		return span{}, fmt.Errorf("a payload of %d bytes where %d are left", payload, room-header)
+		return elf.Span{}, fmt.Errorf("a payload of %d bytes where %d are left", payload, room-header)
 	}
-	off := in.off + int64(header)
-	return span{off, off + int64(payload)}, nil
+	off := in.Off + int64(header)
+	return elf.Span{Off: off, End: off + int64(payload)}, nil
 }
 
 // entry reads the header of the entry at the beginning of in and returns its target,
 // the zero Target for a kind that is not listed, and its end.
-func (w *walker) entry(in span) (Target, int64, error) {
+func (w *walker) entry(in elf.Span) (arch.CUDA, int64, error) {
 	var h [entrySize]byte
-	if in.end-in.off < entrySize {
-		return Target{}, 0, fmt.Errorf("%d bytes, too few for a header", in.end-in.off)
+	if in.End-in.Off < entrySize {
+		return arch.CUDA{}, 0, fmt.Errorf("%d bytes, too few for a header", in.End-in.Off)
 	}
-	if err := w.read(h[:], in.off); err != nil {
-		return Target{}, 0, err
+	if err := w.read(h[:], in.Off); err != nil {
+		return arch.CUDA{}, 0, err
 	}
 	le := binary.LittleEndian
 	kind, sm, flags := le.Uint16(h[0:]), le.Uint32(h[28:]), le.Uint64(h[40:])
 	payload, err := inside(in, uint64(le.Uint32(h[4:])), entrySize, le.Uint64(h[8:]))
 	if err != nil {
-		return Target{}, 0, err
+		return arch.CUDA{}, 0, err
 	}
 	if err := w.count(); err != nil {
-		return Target{}, 0, err
+		return arch.CUDA{}, 0, err
 	}
 	if kind != kindPTX && kind != kindELF {
 		w.lib.Other++
-		return Target{}, payload.end, nil
+		return arch.CUDA{}, payload.End, nil
 	}
 	if sm < 10 || sm > maxSM {
-		return Target{}, 0, fmt.Errorf("compiled for architecture %d, which cannot be", sm)
+		return arch.CUDA{}, 0, fmt.Errorf("compiled for architecture %d, which cannot be", sm)
 	}
 	w.lib.Entries++
-	t := Target{SM: int(sm), PTX: kind == kindPTX}
+	t := arch.CUDA{SM: int(sm), PTX: kind == kindPTX}
 	switch {
 	case flags&archSpecific != 0:
-		t.Variant = ArchSpecific
+		t.Variant = arch.ArchSpecific
 	case flags&family != 0:
-		t.Variant = Family
+		t.Variant = arch.Family
 	case kind == kindELF && flags&compressed == 0:
 		t.Variant, err = w.cubinVariant(payload)
 	}
-	return t, payload.end, err
+	return t, payload.End, err
 }
 
 // cubinVariant looks for the variant in a module's own flags. CUDA 12 marks
 // architecture-specific code there as well (EF_CUDA_ACCELERATORS), and cuobjdump goes
 // by that mark; CUDA 13, with another ABI version, leaves the bit for other things.
-func (w *walker) cubinVariant(at span) (string, error) {
+func (w *walker) cubinVariant(at elf.Span) (string, error) {
 	const abi, abiCUDA12, eFlags, accelerators = 8, 7, 48, 0x800
 	var h [52]byte
-	if at.end-at.off < int64(len(h)) {
-		return Plain, nil // not for us to judge: the entry itself is sound
+	if at.End-at.Off < int64(len(h)) {
+		return arch.Plain, nil // not for us to judge: the entry itself is sound
 	}
-	if err := w.read(h[:], at.off); err != nil {
-		return Plain, err
+	if err := w.read(h[:], at.Off); err != nil {
+		return arch.Plain, err
 	}
-	if string(h[:4]) == elf.ELFMAG && h[abi] == abiCUDA12 && binary.LittleEndian.Uint32(h[eFlags:])&accelerators != 0 {
-		return ArchSpecific, nil
+	if string(h[:4]) == "\x7fELF" && h[abi] == abiCUDA12 && binary.LittleEndian.Uint32(h[eFlags:])&accelerators != 0 {
+		return arch.ArchSpecific, nil
 	}
-	return Plain, nil
+	return arch.Plain, nil
 }
 
 // count bounds the number of headers.
@@ -295,13 +297,13 @@ func (w *walker) count() error {
 }
 
 // keep notes the targets of one region.
-func (w *walker) keep(relocatable bool, object []Target) error {
+func (w *walker) keep(relocatable bool, object []arch.CUDA) error {
 	list := 0
 	if relocatable {
 		list = 1
 	}
 	if w.seen[list] == nil {
-		w.seen[list] = map[Target]bool{}
+		w.seen[list] = map[arch.CUDA]bool{}
 	}
 	for _, t := range object {
 		w.seen[list][t] = true
@@ -310,10 +312,10 @@ func (w *walker) keep(relocatable bool, object []Target) error {
 		return nil
 	}
 	if w.objects == nil {
-		w.objects = map[string][]Target{}
+		w.objects = map[string][]arch.CUDA{}
 	}
-	object = unique(object)
-	w.objects[Join(object)] = object
+	object = arch.Unique(object)
+	w.objects[arch.Join(object)] = object
 	if len(w.objects) > maxDistinct {
 		return fmt.Errorf("more than %d different relocatable objects", maxDistinct)
 	}
@@ -326,4 +328,31 @@ func (w *walker) read(b []byte, at int64) error {
 		return fmt.Errorf("read %d bytes at %d: %w", len(b), at, orEOF(err))
 	}
 	return nil
+}
+
+// orEOF is err, or what a short read without an error means.
+func orEOF(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// On returns how the library reaches the device: as the best of its targets does.
+//
+// Where none does, relocatable code may: "If the cubin does not match the target
+// architecture at load time, the driver re-invokes the device linker […] If PTX or
+// cubin for the target architecture is not found for an object, then the link will
+// fail" (CUDA Compiler Driver NVCC, "JIT Linking Support"). It is told apart from
+// PTX: it is documented, and was not tried on a device for this package.
+func (l Library) On(d arch.Device) arch.Reach {
+	if r := arch.Best(l.Targets, d); r != arch.None || len(l.objects) == 0 {
+		return r
+	}
+	for _, o := range l.objects {
+		if arch.Best(o, d) == arch.None {
+			return arch.None
+		}
+	}
+	return arch.ByLink
 }

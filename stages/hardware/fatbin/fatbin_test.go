@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"infbench/stages/hardware/arch"
+	"infbench/stages/hardware/elf"
 	"infbench/stages/hardware/fatbin"
 	"infbench/stages/hardware/fatbin/fatbintest"
 )
@@ -37,10 +39,10 @@ func TestReadAt(t *testing.T) {
 		{"relocatable alone", "relocatable:\nsm_90\n", "none", "sm_90"},
 	} {
 		l, err := readBytes(library(t, c.text))
-		if got := fatbin.Join(l.Targets); err != nil || got != c.targets {
+		if got := arch.Join(l.Targets); err != nil || got != c.targets {
 			t.Errorf("%s: got %s, %v, want %s", c.name, got, err, c.targets)
 		}
-		if got := fatbin.Join(l.Relocatable); got != c.relocatable {
+		if got := arch.Join(l.Relocatable); got != c.relocatable {
 			t.Errorf("%s: relocatable: got %s, want %s", c.name, got, c.relocatable)
 		}
 	}
@@ -49,13 +51,13 @@ func TestReadAt(t *testing.T) {
 // The driver links again only when every object has something for the device.
 func TestLinkAtLoad(t *testing.T) {
 	t.Parallel()
-	d, _ := fatbin.ParseDevice("sm_90")
-	for text, want := range map[string]fatbin.Reach{
-		"sm_80\nrelocatable:\ncompute_80\n\nsm_90\n":      fatbin.ByLink,
-		"sm_80\nrelocatable:\ncompute_80\n\nsm_80\n":      fatbin.None,
-		"sm_80\nrelocatable:\nsm_80\n":                    fatbin.None,
-		"sm_90\nrelocatable:\nsm_80\n":                    fatbin.Native,
-		"relocatable:\nsm_80\ncompute_90\n\ncompute_80\n": fatbin.ByLink,
+	d, _ := arch.ParseDevice("sm_90")
+	for text, want := range map[string]arch.Reach{
+		"sm_80\nrelocatable:\ncompute_80\n\nsm_90\n":      arch.ByLink,
+		"sm_80\nrelocatable:\ncompute_80\n\nsm_80\n":      arch.None,
+		"sm_80\nrelocatable:\nsm_80\n":                    arch.None,
+		"sm_90\nrelocatable:\nsm_80\n":                    arch.Native,
+		"relocatable:\nsm_80\ncompute_90\n\ncompute_80\n": arch.ByLink,
 	} {
 		l, err := readBytes(library(t, text))
 		if err != nil {
@@ -107,7 +109,7 @@ func TestWithoutCUDA(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "x", "\x7fEL", "/* GNU ld script */", "version https://git-lfs.github.com/spec/v1\n"} {
-		if _, err := readBytes([]byte(text)); !errors.Is(err, fatbin.ErrNotELF) {
+		if _, err := readBytes([]byte(text)); !errors.Is(err, elf.ErrNotELF) {
 			t.Errorf("%q: got %v, want ErrNotELF", text, err)
 		}
 	}
@@ -228,9 +230,9 @@ func FuzzReadAt(f *testing.F) {
 			}
 			return
 		}
-		for _, list := range [][]fatbin.Target{l.Targets, l.Relocatable} {
+		for _, list := range [][]arch.CUDA{l.Targets, l.Relocatable} {
 			for i, target := range list {
-				again, err := fatbin.ParseTarget(target.String())
+				again, err := arch.ParseCUDA(target.String())
 				if err != nil || again != target {
 					t.Fatalf("%+v is written as %q, which is read as %+v, %v", target, target, again, err)
 				}

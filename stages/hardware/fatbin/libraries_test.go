@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"infbench/stages/hardware/arch"
+	"infbench/stages/hardware/elf"
 	"infbench/stages/hardware/fatbin"
 )
 
@@ -45,13 +47,13 @@ func oneLibrary(t *testing.T, path, judge string) {
 	start := time.Now()
 	l, err := fatbin.Read(path)
 	took := time.Since(start)
-	if errors.Is(err, fatbin.ErrNotELF) {
+	if errors.Is(err, elf.ErrNotELF) {
 		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s; relocatable: %s; %d entries in %v", fatbin.Join(l.Targets), fatbin.Join(l.Relocatable), l.Entries, took)
+	t.Logf("%s; relocatable: %s; %d entries in %v", arch.Join(l.Targets), arch.Join(l.Relocatable), l.Entries, took)
 	if judge == "" {
 		return
 	}
@@ -85,13 +87,13 @@ func compare(t *testing.T, judge, path string, ours []string, options ...string)
 	if len(options) == 0 {
 		form = described
 	}
-	var theirs []fatbin.Target
+	var theirs []arch.CUDA
 	for _, m := range form.FindAllSubmatch(out, -1) {
 		name := "sm_" + string(m[2])
 		if k := string(m[1]); k == "ptx" || k == "PTX" {
 			name = "compute_" + string(m[2])
 		}
-		target, err := fatbin.ParseTarget(name)
+		target, err := arch.ParseCUDA(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,11 +106,11 @@ func compare(t *testing.T, judge, path string, ours []string, options ...string)
 }
 
 // names returns the targets as a sorted set; bare leaves the f off machine code.
-func names(ts []fatbin.Target, bare bool) []string {
+func names(ts []arch.CUDA, bare bool) []string {
 	var words []string
 	for _, target := range ts {
-		if bare && !target.PTX && target.Variant == fatbin.Family {
-			target.Variant = fatbin.Plain
+		if bare && !target.PTX && target.Variant == arch.Family {
+			target.Variant = arch.Plain
 		}
 		words = append(words, target.String())
 	}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"infbench/stages/hardware/fatbin"
+	"infbench/stages/hardware/arch"
 )
 
 // Names of the sections that hold fat binaries.
@@ -27,15 +27,15 @@ type Entry struct {
 }
 
 // Of returns an entry for the target with a short payload.
-func Of(t fatbin.Target) Entry {
+func Of(t arch.CUDA) Entry {
 	e := Entry{Kind: 2, SM: uint32(t.SM), Flags: 0x11, Payload: make([]byte, 24)}
 	if t.PTX {
 		e.Kind, e.Header = 1, 80
 	}
 	switch t.Variant {
-	case fatbin.ArchSpecific:
+	case arch.ArchSpecific:
 		e.Flags |= 0x100000
-	case fatbin.Family:
+	case arch.Family:
 		e.Flags |= 0x200000
 	}
 	return e
@@ -124,7 +124,7 @@ func Library(text string) ([]byte, error) {
 			flush()
 			name = Relocatable
 		default:
-			t, err := fatbin.ParseTarget(line)
+			t, err := arch.ParseCUDA(line)
 			if err != nil {
 				return nil, fmt.Errorf("library described in text: %w", err)
 			}

@@ -1,4 +1,8 @@
-package fatbin
+// Package elf finds the sections of an ELF file by name.
+//
+// The one rule: files are hostile. No length is believed before it has been compared with
+// the file, and memory does not grow with what a file claims.
+package elf
 
 import (
 	"debug/elf"
@@ -17,22 +21,23 @@ var ErrNotELF = errors.New("not an ELF file")
 
 const (
 	ehdrSize, shdrSize = 64, 64      // of a 64-bit ELF
-	maxSections        = 1 << 16     // an ordinary library has 40
-	maxName            = len(relocs) // the longest name that is looked for
+	maxSections        = 1 << 16 // an ordinary library has 40
+	maxName            = 32      // the longest name that is looked for
 )
 
-// span is a part of the file.
-type span struct{ off, end int64 }
+// Span is a part of the file.
+type Span struct{ Off, End int64 }
 
-// section is one that may hold fat binaries.
-type section struct {
-	name string
-	span
+// Section is one that was looked for and has bytes in the file.
+type Section struct {
+	Name string
+	Span
 }
 
-// sections returns the sections with one of the names. CUDA exists on 64-bit
-// little-endian hosts only, so that an ELF file of any other kind has none.
-func sections(r io.ReaderAt, size int64, names ...string) ([]section, error) {
+// Sections returns the sections with one of the names, of at most 32 bytes each, in the
+// order of the file's table. Accelerators have 64-bit little-endian hosts only: an ELF file
+// of any other kind has none. It returns [ErrNotELF] for a file that is none.
+func Sections(r io.ReaderAt, size int64, names ...string) ([]Section, error) {
 	var h [ehdrSize]byte
 	switch n, err := r.ReadAt(h[:], 0); {
 	case n < 4 && (err == nil || errors.Is(err, io.EOF)), n >= 4 && string(h[:4]) != elf.ELFMAG:
@@ -81,20 +86,20 @@ func sections(r io.ReaderAt, size int64, names ...string) ([]section, error) {
 type table struct {
 	r       io.ReaderAt
 	size    int64
-	headers span
+	headers Span
 }
 
 // within returns the part of n bytes at off, or an error when the file ends before.
-func (t table) within(off, n uint64) (span, error) {
+func (t table) within(off, n uint64) (Span, error) {
 	if off > uint64(t.size) || n > uint64(t.size)-off {
-		return span{}, fmt.Errorf("%d bytes at %d of a file of %d: %w", n, off, t.size, io.ErrUnexpectedEOF)
+		return Span{}, fmt.Errorf("%d bytes at %d of a file of %d: %w", n, off, t.size, io.ErrUnexpectedEOF)
 	}
-	return span{int64(off), int64(off + n)}, nil
+	return Span{int64(off), int64(off + n)}, nil
 }
 
-func (t table) header(headers span, i uint64) (elf.Section64, error) {
+func (t table) header(headers Span, i uint64) (elf.Section64, error) {
 	var raw [shdrSize]byte
-	if _, err := t.r.ReadAt(raw[:], headers.off+int64(i)*shdrSize); err != nil {
+	if _, err := t.r.ReadAt(raw[:], headers.Off+int64(i)*shdrSize); err != nil {
 		return elf.Section64{}, fmt.Errorf("read section header %d: %w", i, err)
 	}
 	le := binary.LittleEndian
@@ -106,7 +111,7 @@ func (t table) header(headers span, i uint64) (elf.Section64, error) {
 }
 
 // named returns the sections with one of the names that have bytes in the file.
-func (t table) named(count, strndx uint64, names []string) ([]section, error) {
+func (t table) named(count, strndx uint64, names []string) ([]Section, error) {
 	if strndx >= count {
 		return nil, fmt.Errorf("the names are in section %d of %d", strndx, count)
 	}
@@ -118,7 +123,7 @@ func (t table) named(count, strndx uint64, names []string) ([]section, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the section names end past the file: %w", err)
 	}
-	var out []section
+	var out []Section
 	for i := range count {
 		h, err := t.header(t.headers, i)
 		if err != nil {
@@ -139,19 +144,19 @@ func (t table) named(count, strndx uint64, names []string) ([]section, error) {
 		if elf.SectionFlag(h.Flags)&elf.SHF_COMPRESSED != 0 {
 			return nil, fmt.Errorf("section %s is compressed, which no loader could use", name)
 		}
-		out = append(out, section{name, at})
+		out = append(out, Section{name, at})
 	}
 	return out, nil
 }
 
 // name returns which of the names the section has, "" for none of them.
-func (t table) name(text span, at uint32, names []string) string {
+func (t table) name(text Span, at uint32, names []string) string {
 	var raw [maxName + 1]byte
-	off := text.off + int64(at)
-	if off >= text.end {
+	off := text.Off + int64(at)
+	if off >= text.End {
 		return ""
 	}
-	got := raw[:min(int64(len(raw)), text.end-off)]
+	got := raw[:min(int64(len(raw)), text.End-off)]
 	if _, err := t.r.ReadAt(got, off); err != nil && !errors.Is(err, io.EOF) {
 		return ""
 	}

@@ -1,0 +1,61 @@
+// Package arch says what compiled code was made for, what a device is, and which code
+// runs on which device, as the vendors define it.
+//
+// The one rule: every rule of compatibility names its source. A kind of code or device is
+// one file.
+package arch
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Device is what code shall run on. The zero Device is none: nothing runs on it. It is
+// comparable.
+type Device struct {
+	sm int // NVIDIA: ten times the major compute capability plus the minor
+}
+
+// String returns "sm_90", or "no device".
+func (d Device) String() string {
+	if d.sm == 0 {
+		return "no device"
+	}
+	return fmt.Sprintf("sm_%d", d.sm)
+}
+
+// ErrNoDevice says that a text names no CUDA architecture.
+var ErrNoDevice = errors.New("no CUDA architecture such as sm_90 or 9.0")
+
+var (
+	smInText = regexp.MustCompile(`(?i)\bsm_?([1-9][0-9]{1,2})[af]?\b`)
+	// A decimal counts only when it is the whole text: "CUDA 12.4" is no device.
+	wholeDecimal = regexp.MustCompile(`^(?:compute capability |cc )?([1-9][0-9]?)\.([0-9])$`)
+	times        = regexp.MustCompile(`\s*[x×*]\s*[0-9]+$`)
+)
+
+// ParseDevice reads a device as people write it: "sm_90", "sm_90 x2", "9.0", "NVIDIA
+// H100 (sm_90)". It returns [ErrNoDevice] for any other text and an error for one that
+// names two architectures.
+func ParseDevice(s string) (Device, error) {
+	s = times.ReplaceAllString(strings.TrimSpace(s), "")
+	if m := wholeDecimal.FindStringSubmatch(strings.ToLower(s)); m != nil {
+		sm, _ := strconv.Atoi(m[1] + m[2]) // at most three digits
+		return Device{sm: sm}, nil
+	}
+	var d Device
+	for _, m := range smInText.FindAllStringSubmatch(s, -1) {
+		sm, _ := strconv.Atoi(m[1])
+		if d.sm != 0 && d.sm != sm {
+			return Device{}, fmt.Errorf("two architectures, %s and sm_%d: name one", d, sm)
+		}
+		d.sm = sm
+	}
+	if d.sm == 0 {
+		return Device{}, ErrNoDevice
+	}
+	return d, nil
+}

@@ -1,0 +1,41 @@
+package arch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Target is what a piece of code was compiled for: one of [CUDA].
+type Target interface {
+	fmt.Stringer
+	// On returns how the code reaches the device.
+	On(d Device) Reach
+	rank() string
+}
+
+// Unique returns the targets sorted, each once.
+func Unique[T interface {
+	comparable
+	Target
+}](ts []T) []T {
+	slices.SortFunc(ts, func(a, b T) int { return cmp.Compare(a.rank(), b.rank()) })
+	return slices.Clip(slices.Compact(ts))
+}
+
+// Join returns the targets in one line, "none" when there are none.
+func Join[T Target](ts []T) string {
+	if len(ts) == 0 {
+		return "none"
+	}
+	words := make([]string, len(ts))
+	for i, t := range ts {
+		words[i] = t.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+// ParseTarget reads what String writes, such as "sm_90a" or "compute_80 (PTX)"; " (PTX)"
+// may be left off.
+func ParseTarget(s string) (Target, error) { return ParseCUDA(s) }
