@@ -20,7 +20,7 @@ import (
 var ErrNotELF = errors.New("not an ELF file")
 
 const (
-	ehdrSize, shdrSize = 64, 64      // of a 64-bit ELF
+	ehdrSize, shdrSize = 64, 64  // of a 64-bit ELF
 	maxSections        = 1 << 16 // an ordinary library has 40
 	maxName            = 32      // the longest name that is looked for
 )
