@@ -48,6 +48,9 @@ func ParseCUDA(s string) (CUDA, error) {
 	return CUDA{SM: sm, Variant: m[3], PTX: m[1] == "compute"}, nil
 }
 
+// Vendor returns [NVIDIA].
+func (CUDA) Vendor() Vendor { return NVIDIA }
+
 // rank orders machine code before PTX, then by architecture and variant.
 func (t CUDA) rank() string {
 	kind := 0

@@ -27,6 +27,14 @@ func (d Device) String() string {
 	return fmt.Sprintf("sm_%d", d.sm)
 }
 
+// Vendor returns whose device it is, "" for none.
+func (d Device) Vendor() Vendor {
+	if d.sm != 0 {
+		return NVIDIA
+	}
+	return ""
+}
+
 // ErrNoDevice says that a text names no CUDA architecture.
 var ErrNoDevice = errors.New("no CUDA architecture such as sm_90 or 9.0")
 

@@ -12,8 +12,20 @@ type Target interface {
 	fmt.Stringer
 	// On returns how the code reaches the device.
 	On(d Device) Reach
+	// Vendor returns whose devices the code is for.
+	Vendor() Vendor
 	rank() string
 }
+
+// Vendor says whose devices code is for. Code is judged on devices of its own vendor alone.
+type Vendor string
+
+// The vendors.
+const (
+	NVIDIA Vendor = "nvidia"
+	AMDs   Vendor = "amd"
+	Host   Vendor = "cpu" // the processor beside the accelerator
+)
 
 // Unique returns the targets sorted, each once.
 func Unique[T interface {

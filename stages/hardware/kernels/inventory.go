@@ -1,0 +1,56 @@
+package kernels
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Inventory is what was found in one image, wheel, folder or file.
+type Inventory struct {
+	// Name is the base name of what was read, Kind what it is, such as "a wheel".
+	Name, Kind string
+	// Platform and Digest are of an image, "" for anything else.
+	Platform, Digest string
+	// Libraries are those with compiled code, by path.
+	Libraries []Library
+	// Marks are the files that tell which engines, compilers and tools are there.
+	Marks []string
+	// Damaged are files that could not be read.
+	Damaged []Damaged
+	// Plain counts libraries without device code, NotELF files that are called libraries and
+	// are none, Links what was not followed.
+	Plain, NotELF, Links int
+}
+
+// Damaged is a file that could not be read.
+type Damaged struct{ Path, Why string }
+
+// String names the file and the reason.
+func (d Damaged) String() string { return d.Path + ": " + d.Why }
+
+// Engines returns the engines that are there, as their marks tell.
+func (inv Inventory) Engines() []string { return enginesAmong(inv.Marks) }
+
+// Join returns the inventories as one: what an engine has of several folders.
+func Join(list ...Inventory) Inventory {
+	if len(list) == 1 {
+		return list[0]
+	}
+	var all Inventory
+	for _, inv := range list {
+		all.Libraries = append(all.Libraries, inv.Libraries...)
+		all.Marks = append(all.Marks, inv.Marks...)
+		all.Damaged = append(all.Damaged, inv.Damaged...)
+		all.Plain += inv.Plain
+		all.NotELF += inv.NotELF
+		all.Links += inv.Links
+	}
+	return all
+}
+
+// sorted puts everything in the order of paths.
+func (inv *Inventory) sorted() {
+	slices.SortFunc(inv.Libraries, func(a, b Library) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(inv.Damaged, func(a, b Damaged) int { return cmp.Compare(a.Path, b.Path) })
+	slices.Sort(inv.Marks)
+}
