@@ -199,23 +199,31 @@ func (s *warmSeries) control(ctx context.Context, ep Subject) error {
 		if !able[t.kind] {
 			continue
 		}
-		// The very same text behind new beginnings: a model that fails there too is no proof.
-		right := 0
-		for range 3 {
-			again := trial{want: t.want}
-			if again.answer, again.err = ep.Ask(ctx, t.request.Begin(ep.fresh().Sentence())); again.err != nil {
-				return again.err
-			}
-			if again.judge(ep, t.own...); again.right() {
-				right++
-			}
+		sound, err := ep.rightAnew(ctx, t)
+		if err != nil {
+			return err
 		}
-		if right == 3 {
+		if sound {
 			kept = append(kept, t)
 		}
 	}
 	s.warm = kept
 	return nil
+}
+
+// rightAnew puts the very same text behind new beginnings, which no cache holds, and reports
+// whether it is right behind each: a model that fails there too is no proof against a cache.
+func (s Subject) rightAnew(ctx context.Context, t trial) (bool, error) {
+	for range 3 {
+		again := trial{want: t.want}
+		if again.answer, again.err = s.Ask(ctx, t.request.Begin(s.fresh().Sentence())); again.err != nil {
+			return false, again.err
+		}
+		if again.judge(s, t.own...); !again.right() {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func (s *warmSeries) note(t trial) {

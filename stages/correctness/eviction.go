@@ -64,7 +64,7 @@ type visited struct {
 }
 
 func (v visited) ask(ctx context.Context, s Subject, colour string, want, own gates.Canary) trial {
-	t := trial{want: want, kind: colour}
+	t := trial{want: want, own: []gates.Canary{own}, kind: colour}
 	t.request = endpoint.Chat(v.body + " What is the " + colour + " code?").MaxTokens(64)
 	t.answer, t.err = s.Ask(ctx, t.request)
 	t.judge(s, own)
@@ -99,39 +99,58 @@ func eviction(ctx context.Context, ep Subject) (gates.Finding, error) {
 	if err != nil {
 		return ep.died(ctx, p.sentences*endpoint.TokensPerSentence, err)
 	}
-	var lost []trial
-	asked, cached, most := 0, 0, 0
+	var lost []trial // the first of each conversation that is wrong and right behind new beginnings
+	asked, weak, cached, most := 0, 0, 0, 0
 	for i := range all {
 		v := all[len(all)-1-i] // those longest away last, so that their neighbours are back before them
 		if !v.first.right() {
 			continue
 		}
+		asked++
+		var wrong *trial
 		for _, again := range []trial{v.ask(ctx, ep, "blue", v.blue, v.red), v.ask(ctx, ep, "blue", v.blue, v.red)} {
 			if again.err != nil {
 				return gates.Finding{}, again.err
 			}
-			asked++
 			if again.echo == gates.Foreign {
 				return ep.blame(ctx, gates.Fail("after other traffic an answer holds the code %s of another conversation", again.seen).With("%s", again.says()).
 					Then("stop serving from this server to several users: one can read another's text"), gates.Cache), nil
 			}
-			if !again.right() {
-				lost = append(lost, again)
+			if !again.right() && wrong == nil {
+				wrong = &again
 			}
 			cached = max(cached, again.answer.Usage.Cached.Or(0))
 			most = max(most, again.answer.Usage.Prompt.Or(0))
 		}
+		if wrong == nil {
+			continue
+		}
+		sound, err := ep.rightAnew(ctx, *wrong)
+		if err != nil {
+			return gates.Finding{}, err
+		}
+		if !sound {
+			weak++
+			continue
+		}
+		lost = append(lost, *wrong)
 	}
 	between += most * len(all)
 	said := fmt.Sprintf("after about %d tokens of other prompts", between)
 	switch {
 	case len(lost) >= 2:
-		return ep.blame(ctx, gates.Fail("%d of %d answers are wrong when a conversation comes back %s", len(lost), asked, said).With("before: %s", all[0].first.says()).
+		return ep.blame(ctx, gates.Fail("%d of %d conversations are answered wrongly when they come back %s, and rightly behind new beginnings", len(lost), asked, said).With("before: %s", all[0].first.says()).
 			With("now: %s", lost[0].says()), gates.Cache), nil
 	case len(lost) == 1:
-		return gates.Warn("one of %d answers is wrong when a conversation comes back %s", asked, said).With("%s", lost[0].says()).Under(gates.Cache), nil
+		return gates.Warn("one of %d conversations is answered wrongly when it comes back %s, and rightly behind new beginnings", asked, said).With("%s", lost[0].says()).Under(gates.Cache), nil
+	case weak == asked:
+		return gates.Skip("this model answers %d of %d conversations wrongly when they come back, behind new beginnings too: too few to judge a cache by", weak, asked), nil
 	}
-	return gates.Pass("%d of %d conversations that come back %s are right (up to %d of %d tokens were still cached)", able, able, said, cached, most), nil
+	f := gates.Pass("%d of %d conversations that come back %s are right (up to %d of %d tokens were still cached)", asked-weak, asked, said, cached, most)
+	if weak > 0 {
+		f = f.With("the others are wrong behind new beginnings too, and tell nothing of the cache")
+	}
+	return f, nil
 }
 
 // fill puts prompts of which one token is wanted, and returns how many tokens they had.
