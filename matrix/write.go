@@ -73,16 +73,16 @@ func (m Matrix) Markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| image \\\\ checkpoint | %s |\n|---%s|\n", strings.Join(cellsOf(m.checkpoints), " | "), strings.Repeat("|---", len(m.checkpoints)))
 	for _, image := range m.images {
-		fmt.Fprintf(&b, "| %s |", cell(image))
+		fmt.Fprintf(&b, "| %s |", MarkdownText(image))
 		for _, c := range m.checkpoints {
-			fmt.Fprintf(&b, " %s |", cell(m.word(image, c)))
+			fmt.Fprintf(&b, " %s |", MarkdownText(m.word(image, c)))
 		}
 		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "\n%s\n", legend)
 	for _, c := range m.Cells() {
 		if c.Why != "" {
-			fmt.Fprintf(&b, "\n- %s on %s: **%s**, %s", cell(c.Checkpoint), cell(c.Image), c.Outcome, cell(c.Why))
+			fmt.Fprintf(&b, "\n- %s on %s: **%s**, %s", MarkdownText(c.Checkpoint), MarkdownText(c.Image), c.Outcome, MarkdownText(c.Why))
 		}
 	}
 	b.WriteString("\n")
@@ -93,13 +93,13 @@ func (m Matrix) Markdown(w io.Writer) error {
 func cellsOf(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = cell(s)
+		out[i] = MarkdownText(s)
 	}
 	return out
 }
 
-// cell makes untrusted text harmless in a Markdown table.
-func cell(s string) string {
+// MarkdownText makes untrusted text harmless in a Markdown table.
+func MarkdownText(s string) string {
 	return strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "`", "'", "[", "\\[", "]", "\\]", "*", "\\*").Replace(gates.Printable(s, 200))
 }
 

@@ -8,6 +8,7 @@ package hardware
 import (
 	"infbench/gates"
 	"infbench/stages/endpoint"
+	"infbench/stages/hardware/kernels"
 )
 
 // Subject is what stage 1 looks at: a running server, and the name of its device
@@ -16,8 +17,8 @@ type Subject struct {
 	endpoint.Endpoint
 	// Device is the accelerator as stated by a person, "" when nobody did.
 	Device string
-	// Kernels are libraries, or folders of them, whose compiled kernels are read.
-	Kernels []string
+	// Kernels is the compiled code that was named, one inventory for each path.
+	Kernels []kernels.Inventory
 }
 
 var checks gates.Registry[Subject]

@@ -1,243 +1,183 @@
 package hardware
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"infbench/gates"
 	"infbench/stages/endpoint"
 	"infbench/stages/hardware/arch"
-	"infbench/stages/hardware/elf"
-	"infbench/stages/hardware/fatbin"
+	"infbench/stages/hardware/kernels"
 )
 
 var _ = checks.Add(gates.Check[Subject]{
 	ID: "hardware/kernels",
-	Doc: `every CUDA library that was named holds code that the device runs
+	Doc: `what was compiled for the engine runs on the device
 
 Two images report the same versions and differ in compiled kernels; one of them dies on the new card, with "no kernel image is available
 for execution on the device", or compiles for minutes at its first request. A running server cannot be asked which kernels it holds, so the
-libraries themselves are read, without a device and without the vendor's tools: which architectures each was compiled for, those for one
-architecture alone (sm_90a) and for a family (sm_100f) told apart, and PTX. Libraries without CUDA code are counted and otherwise ignored.
-AMD code, archives and wheels are not read.`,
+libraries themselves are read, in a folder, a wheel or an image, without a device and without the vendor's tools: which architectures each
+was compiled for, those for one architecture alone (sm_90a) and for a family (sm_100f) told apart, and PTX. A library that the engine cannot
+do without fails, a backend that it can do without warns, and of several that stand for one another one that runs is enough.`,
 	Since:  "0.1.0",
 	Cost:   50 * time.Millisecond,
 	Modes:  []string{"NUM-01", "NUM-02", "NUM-06"},
-	Faults: []string{"other-major", "arch-specific", "lower-minor", "damaged", "missing", "not-elf", "ptx-only", "jit-link"},
+	Faults: []string{"other-major", "arch-specific", "lower-minor", "damaged", "missing", "not-elf", "ptx-only", "jit-link", "other-vendor", "optional-backend", "no-variant"},
 	Causes: []string{"the image was built for other devices", "code for one architecture alone, such as sm_90a, on another one", "a file cut short in transfer"},
-	Next:   []string{"infbench stage1 --kernels PATH --device sm_90", "cuobjdump --list-elf --list-ptx LIBRARY, and compare"},
-	Run:    kernels,
+	Next:   []string{"infbench stage1 --kernels PATH --device sm_90 --all", "cuobjdump --list-elf --list-ptx LIBRARY, and compare"},
+	Run:    runKernels,
 })
 
 // kernelsUsage is the command that answers the question when it was not asked in full.
 const kernelsUsage = "infbench stage1 --kernels PATH --device sm_90"
 
-func kernels(ctx context.Context, s Subject) (gates.Finding, error) {
+// noKernels returns why nothing is said about kernels, ok where something is.
+func (s Subject) noKernels() (f gates.Finding, ok bool) {
 	// Without a server there is nobody to say that the engine has no kernels; whoever
 	// names libraries means that it has.
-	server := s.Endpoint != (endpoint.Endpoint{})
-	if server {
+	if s.served() {
 		if why := s.Unable(endpoint.Kernels); why != "" {
-			return gates.NotApply("%s", why), nil
+			return gates.NotApply("%s", why), false
 		}
 	}
 	if len(s.Kernels) == 0 {
-		return gates.Skip("no kernels named: the engine's libraries have to be read where they are").Then(kernelsUsage), nil
+		return gates.Skip("no kernels named: the engine's libraries have to be read where they are").Then(kernelsUsage), false
 	}
-	inv, err := readKernels(ctx, s.Kernels)
-	if err != nil {
-		return gates.Finding{}, err
-	}
-	named := s.Device
-	if named == "" && server {
+	return gates.Finding{}, true
+}
+
+// served reports whether there is a server.
+func (s Subject) served() bool { return s.Endpoint != (endpoint.Endpoint{}) }
+
+// On returns the device that the kernels shall run on: the one that was named, or the one
+// that the engine tells. An error says that the text names none that is known.
+func (s Subject) On() (d arch.Device, named string, err error) {
+	if named = s.Device; named == "" && s.served() {
 		named = s.Build().Device
 	}
-	device, err := arch.ParseDevice(named)
+	d, err = arch.ParseDevice(named)
+	return d, named, err
+}
+
+func runKernels(_ context.Context, s Subject) (gates.Finding, error) {
+	if f, ok := s.noKernels(); !ok {
+		return f, nil
+	}
+	inv := kernels.Join(s.Kernels...)
+	d, named, err := s.On()
 	switch {
-	case len(inv.damaged) == 0 && len(inv.libraries) == 0:
-		return inv.list(gates.Skip("%s", inv.without()).Then(kernelsUsage)), nil
-	case len(inv.damaged) == 0 && named == "":
-		return inv.list(gates.Skip("%s read, and no device is known to compare with", inv.count()).Then(kernelsUsage)), nil
-	case len(inv.damaged) == 0 && err != nil:
-		return inv.list(gates.Skip("%s read, and the device %s names %v", inv.count(), gates.Quote(named, 60), err).Then(kernelsUsage)), nil
-	}
-	inv.judge(device)
-	return inv.list(inv.verdict(device)), nil
-}
-
-// library is one file with CUDA code.
-type library struct {
-	name  string // base name: evidence holds no paths
-	code  fatbin.Library
-	reach arch.Reach
-}
-
-// inventory is what the named files hold.
-type inventory struct {
-	libraries []library
-	damaged   []string // "name: why"
-	plain     int      // libraries without CUDA code
-	notELF    int      // files in folders that are called libraries and are none, such as linker scripts
-	links     int      // links in folders, which are not followed
-	judged    bool
-}
-
-// Bounds on what a folder may hold. A site-packages tree with two engines in it has
-// 150,000 entries and 2,000 libraries.
-const maxKernelEntries, maxKernelFiles = 2_000_000, 20_000
-
-// readKernels reads the named files, and in named folders the files called *.so*.
-func readKernels(ctx context.Context, paths []string) (*inventory, error) {
-	inv := &inventory{}
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
-			inv.broken(path, err)
-		case info.IsDir():
-			if err := inv.folder(ctx, path); err != nil {
-				return nil, err
-			}
-		default:
-			inv.file(path, true)
-		}
-	}
-	return inv, nil
-}
-
-// folder reads the libraries below a folder. Links inside are not followed: they lead
-// to files that are read anyway, or out of the folder.
-func (inv *inventory) folder(ctx context.Context, root string) error {
-	entries, files := 0, 0
-	// The root itself may be a link: it was named.
-	top, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		inv.broken(root, err)
-		return nil
-	}
-	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if entries++; entries > maxKernelEntries || files > maxKernelFiles {
-			return fmt.Errorf("more than %d entries or %d libraries below %s: name a narrower folder", maxKernelEntries, maxKernelFiles, filepath.Base(root))
-		}
-		if err != nil {
-			inv.broken(path, err)
-			return nil
-		}
-		match, _ := filepath.Match("*.so*", d.Name()) // the pattern is well formed
-		switch {
-		case !match:
-		case d.Type()&fs.ModeSymlink != 0:
-			inv.links++
-		case d.Type().IsRegular():
-			files++
-			inv.file(path, false)
-		}
-		return nil
-	})
-}
-
-// file reads one file. One that is no ELF file is a fault only when it was named.
-func (inv *inventory) file(path string, named bool) {
-	code, err := fatbin.Read(path)
-	switch {
-	case errors.Is(err, elf.ErrNotELF) && !named:
-		inv.notELF++
+	case len(inv.Damaged) > 0:
+	case len(inv.Libraries) == 0:
+		return gates.Skip("%s", without(inv)).Then(kernelsUsage), nil
+	case named == "":
+		return list(gates.Skip("%s read, and no device is known to compare with", count(inv)).Then(kernelsUsage), inv.On(d), inv), nil
 	case err != nil:
-		inv.broken(path, err)
-	case !code.Holds():
-		inv.plain++
-	default:
-		inv.libraries = append(inv.libraries, library{name: filepath.Base(path), code: code})
+		return list(gates.Skip("%s read, and the device %s is none that is known: %v", count(inv), gates.Quote(named, 60), err).Then(kernelsUsage), inv.On(d), inv), nil
 	}
+	j := inv.On(d)
+	return list(judge(j, inv), j, inv), nil
 }
 
-func (inv *inventory) broken(path string, err error) {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		err = p.Err // without the path
+// judge says what the judged inventory means for the device.
+func judge(j kernels.Judgement, inv kernels.Inventory) gates.Finding {
+	var faults, notes []string
+	if n := len(inv.Damaged); n > 0 {
+		faults = append(faults, fmt.Sprintf("%s could not be read: %s", counted(n, "file", "files"), firstFew(words(inv.Damaged))))
 	}
-	inv.damaged = append(inv.damaged, fmt.Sprintf("%s: %v", filepath.Base(path), err))
-}
-
-// judge finds how each library reaches the device and puts the worst first. Nothing is
-// judged when no device is known.
-func (inv *inventory) judge(d arch.Device) {
-	inv.judged = d != arch.Device{}
-	for i := range inv.libraries {
-		inv.libraries[i].reach = inv.libraries[i].code.On(d)
-	}
-	slices.SortStableFunc(inv.libraries, func(a, b library) int { return cmp.Compare(a.reach, b.reach) })
-}
-
-// verdict says what the judged inventory means for the device.
-func (inv *inventory) verdict(d arch.Device) gates.Finding {
-	var at [arch.Native + 1][]string
-	for _, l := range inv.libraries {
-		at[l.reach] = append(at[l.reach], fmt.Sprintf("%s (%s)", l.name, l.code))
-	}
-	none, slow := at[arch.None], slices.Concat(at[arch.ByLink], at[arch.ByPTX])
-	var faults []string
-	if n := len(inv.damaged); n > 0 {
-		faults = append(faults, fmt.Sprintf("%s could not be read: %s", counted(n, "file", "files"), firstFew(inv.damaged)))
-	}
-	if inv.judged && len(none) > 0 {
-		faults = append(faults, fmt.Sprintf("nothing in %d of %s runs on %s: %s", len(none), inv.count(), d, firstFew(none)))
-	}
+	known := j.Device != arch.Device{}
+	fails, lacks, slow := j.Of(kernels.Row.Fails), j.Of(kernels.Row.Lacks), j.Of(kernels.Row.Slow)
 	switch {
-	case len(faults) > 0:
-		return gates.Fail("%s", strings.Join(faults, "; "))
-	case len(slow) > 0:
-		return gates.Warn("in %d of %s, %s finds only what the driver must compile or link first, a slow first start: %s",
-			len(slow), inv.count(), d, firstFew(slow))
+	case !known:
+	case j.Foreign():
+		faults = append(faults, fmt.Sprintf("all of %s was compiled for another vendor's devices, nothing for %s: %s", count(inv), j.Device, firstFew(words(j.Rows))))
+	case len(fails) > 0:
+		faults = append(faults, fmt.Sprintf("nothing in %d of %s runs on %s: %s", len(fails), count(inv), j.Device, firstFew(words(fails))))
 	}
-	return gates.Pass("%s, and %s runs each: %d native, %d as machine code for an earlier device of its major",
-		inv.count(), d, len(at[arch.Native]), len(at[arch.Compatible]))
+	if len(faults) > 0 {
+		return gates.Fail("%s", strings.Join(faults, "; "))
+	}
+	if len(slow) > 0 {
+		notes = append(notes, fmt.Sprintf("in %d of %s, %s finds only what the driver must compile or link first, a slow first start: %s", len(slow), count(inv), j.Device, firstFew(words(slow))))
+	}
+	if len(lacks) > 0 {
+		notes = append(notes, fmt.Sprintf("nothing in %d of %s runs on %s, and the engine can do without: %s", len(lacks), count(inv), j.Device, firstFew(words(lacks))))
+	}
+	if len(notes) > 0 {
+		return gates.Warn("%s", strings.Join(notes, "; "))
+	}
+	at := func(r arch.Reach) int {
+		return len(j.Of(func(row kernels.Row) bool { return row.Reach == r && !row.Foreign }))
+	}
+	return gates.Pass("%s, and %s runs what it needs: %d native, %d made for another device that it is compatible with", count(inv), j.Device, at(arch.Native), at(arch.Compatible))
 }
 
 // list adds the libraries to a finding, as many as evidence has lines for.
-func (inv *inventory) list(f gates.Finding) gates.Finding {
-	const room = 9
-	for i, l := range inv.libraries {
+func list(f gates.Finding, j kernels.Judgement, inv kernels.Inventory) gates.Finding {
+	const room = 8
+	for i, r := range j.Rows {
 		if i == room {
-			f = f.With("… and %d more libraries", len(inv.libraries)-room)
+			f = f.With("… and %d more libraries", len(j.Rows)-room)
 			break
 		}
-		line := fmt.Sprintf("%s: %s", l.name, l.code)
-		if inv.judged {
-			line += " → " + l.reach.String()
-		}
-		if len(l.code.Targets) > 0 && len(l.code.Relocatable) > 0 {
-			line += "; to be linked: " + arch.Join(l.code.Relocatable)
-		}
-		f = f.With("%s", line)
+		f = f.With("%s", line(r, j.Device))
 	}
-	if n := inv.plain + inv.notELF + inv.links; n > 0 && len(inv.libraries) > 0 {
-		f = f.With("ignored: %s without CUDA code, %s not ELF, %s", counted(inv.plain, "library", "libraries"), counted(inv.notELF, "file", "files"), counted(inv.links, "link", "links"))
+	if engines := inv.Engines(); len(engines) > 0 {
+		f = f.With("engine found beside them: %s", strings.Join(engines, ", "))
+	}
+	if n := inv.Plain + inv.NotELF + inv.Links; n > 0 && len(inv.Libraries) > 0 {
+		f = f.With("ignored: %s without device code, %s not ELF, %s", counted(inv.Plain, "library", "libraries"), counted(inv.NotELF, "file", "files"), counted(inv.Links, "link", "links"))
 	}
 	return f
 }
 
-// count says how many libraries hold CUDA code.
-func (inv *inventory) count() string {
-	return counted(len(inv.libraries), "library", "libraries") + " with CUDA code"
+// line describes a library on the device.
+func line(r kernels.Row, d arch.Device) string {
+	out := r.Path + ": " + r.Library.String()
+	switch {
+	case d == arch.Device{}:
+	case r.Foreign:
+		out += " → not for this vendor"
+	case r.Served:
+		out += fmt.Sprintf(" → %s; another of %s runs", r.Reach, r.Group)
+	default:
+		out += " → " + r.Reach.String()
+	}
+	if r.Why != "" && (r.Fails() || r.Lacks() || r.Slow()) && d != (arch.Device{}) && r.Role != kernels.Unlisted {
+		out += " (" + r.Why + ")"
+	}
+	if len(r.Targets) > 0 && len(r.Objects) > 0 {
+		out += "; to be linked: " + arch.Join(r.Relocatable())
+	}
+	return out
+}
+
+// words describes each in a few words.
+func words[T any](list []T) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		switch v := any(v).(type) {
+		case kernels.Row:
+			out[i] = fmt.Sprintf("%s (%s)", v.Path, v.Library)
+		case fmt.Stringer:
+			out[i] = v.String()
+		}
+	}
+	return out
+}
+
+// count says how many libraries hold device code.
+func count(inv kernels.Inventory) string {
+	return counted(len(inv.Libraries), "library", "libraries") + " with device code"
 }
 
 // without says that nothing was found, and what was.
-func (inv *inventory) without() string {
-	if inv.plain+inv.notELF == 0 {
+func without(inv kernels.Inventory) string {
+	if inv.Plain+inv.NotELF == 0 {
 		return "no library is where the kernels were said to be"
 	}
-	return fmt.Sprintf("no CUDA code in %s and %s not ELF", counted(inv.plain, "library", "libraries"), counted(inv.notELF, "file", "files"))
+	return fmt.Sprintf("no device code in %s and %s not ELF", counted(inv.Plain, "library", "libraries"), counted(inv.NotELF, "file", "files"))
 }
 
 // firstFew returns the first few of a list in one line.

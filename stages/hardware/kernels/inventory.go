@@ -39,6 +39,9 @@ func Join(list ...Inventory) Inventory {
 	var all Inventory
 	for _, inv := range list {
 		all.Libraries = append(all.Libraries, inv.Libraries...)
+		if all.Platform == "" {
+			all.Platform = inv.Platform
+		}
 		all.Marks = append(all.Marks, inv.Marks...)
 		all.Damaged = append(all.Damaged, inv.Damaged...)
 		all.Plain += inv.Plain
@@ -54,3 +57,10 @@ func (inv *Inventory) sorted() {
 	slices.SortFunc(inv.Damaged, func(a, b Damaged) int { return cmp.Compare(a.Path, b.Path) })
 	slices.Sort(inv.Marks)
 }
+
+// Whole reports whether it is all that a container sees, so that what is not there is
+// nowhere.
+func (inv Inventory) Whole() bool { return inv.Platform != "" }
+
+// RoleOf returns what the library at a path is to the engines that were found.
+func (inv Inventory) RoleOf(path string) Role { return roleOf(path, inv.Engines()).Role }

@@ -1,0 +1,167 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"infbench/gates"
+	"infbench/matrix"
+	"infbench/stages/hardware/arch"
+	"infbench/stages/hardware/kernels"
+)
+
+// Kernels is what stage 1 shows of compiled code besides its verdicts: one inventory for
+// each path that was named.
+type Kernels struct {
+	Inventories []kernels.Inventory
+	// Device is what they are judged on, none where none is known.
+	Device arch.Device
+}
+
+// shownLibraries is how many libraries are listed where not all are wanted.
+const shownLibraries = 20
+
+// KernelList lists the libraries of each inventory, the worst first.
+func KernelList(w io.Writer, s Style, k Kernels) {
+	if s.Quiet {
+		return
+	}
+	for _, inv := range k.Inventories {
+		if len(inv.Libraries) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "%s  %s\n", s.paint(bold, "kernels"), titleOf(inv))
+		t := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
+		rows := inv.On(k.Device).Rows
+		for i, r := range rows {
+			if i == shownLibraries && !s.All {
+				fmt.Fprintf(t, "  … and %d more (--all lists them)\n", len(rows)-i)
+				break
+			}
+			fmt.Fprintf(t, "  %s\t%s\t%s\n", gates.Printable(r.Path, 100), r.Library, reachOf(r, k.Device))
+		}
+		_ = t.Flush()
+	}
+}
+
+// titleOf names an inventory and what it is.
+func titleOf(inv kernels.Inventory) string {
+	parts := []string{gates.Printable(inv.Name, 80)}
+	for _, p := range []string{inv.Kind, inv.Platform, short(inv.Digest), strings.Join(inv.Engines(), ", ")} {
+		if p != "" {
+			parts = append(parts, gates.Printable(p, 60))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// short cuts a digest to what people compare.
+func short(digest string) string {
+	digest = strings.TrimPrefix(digest, "sha256:")
+	return digest[:min(12, len(digest))]
+}
+
+// reachOf says how a library reaches the device and what it is to the engine.
+func reachOf(r kernels.Row, d arch.Device) string {
+	switch {
+	case d == arch.Device{}:
+		return string(r.Role)
+	case r.Foreign:
+		return "not for this vendor"
+	case r.Served:
+		return "another of its group runs"
+	case r.Role == kernels.Unlisted:
+		return r.Reach.String()
+	}
+	return r.Reach.String() + ", " + string(r.Role)
+}
+
+// A KernelGrid shows inventories against devices.
+type KernelGrid struct {
+	Inventories []kernels.Inventory
+	Devices     []arch.Device
+}
+
+// kernelLegend explains the cells.
+const kernelLegend = "native: made for the device · compatible: made for another that it stands in for · slow start: the driver compiles first · no backend: an optional one does not run · fails: something that is needed does not run"
+
+// Text writes the grid and, below it, what decided each cell that is not native.
+func (g KernelGrid) Text(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 2, 8, 3, ' ', 0)
+	fmt.Fprint(t, "image \\ device")
+	for _, d := range g.Devices {
+		fmt.Fprintf(t, "\t%s", d)
+	}
+	fmt.Fprintln(t)
+	var why strings.Builder
+	for _, inv := range g.Inventories {
+		fmt.Fprint(t, titleOf(inv))
+		for _, d := range g.Devices {
+			o, reason := inv.Outcome(d)
+			fmt.Fprintf(t, "\t%s", o)
+			if reason != "" {
+				fmt.Fprintf(&why, "\n%s on %s: %s\n  %s\n", gates.Printable(inv.Name, 80), d, o, gates.Printable(reason, 400))
+			}
+		}
+		fmt.Fprintln(t)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n%s", kernelLegend, why.String())
+	return err
+}
+
+// Markdown writes the grid for a page or a merge request.
+func (g KernelGrid) Markdown(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("| image \\\\ device |")
+	for _, d := range g.Devices {
+		fmt.Fprintf(&b, " %s |", d)
+	}
+	fmt.Fprintf(&b, "\n|---%s|\n", strings.Repeat("|---", len(g.Devices)))
+	var why strings.Builder
+	for _, inv := range g.Inventories {
+		fmt.Fprintf(&b, "| %s |", matrix.MarkdownText(titleOf(inv)))
+		for _, d := range g.Devices {
+			o, reason := inv.Outcome(d)
+			fmt.Fprintf(&b, " %s |", o)
+			if reason != "" {
+				fmt.Fprintf(&why, "\n- %s on %s: **%s**, %s", matrix.MarkdownText(inv.Name), d, o, matrix.MarkdownText(reason))
+			}
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "\n%s\n%s\n", kernelLegend, why.String())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// JSON writes the cells, row by row.
+func (g KernelGrid) JSON(w io.Writer) error {
+	type cell struct {
+		Image   string          `json:"image"`
+		Digest  string          `json:"digest,omitempty"`
+		Engines []string        `json:"engines,omitempty"`
+		Device  string          `json:"device"`
+		Outcome kernels.Outcome `json:"outcome"`
+		Why     string          `json:"why,omitempty"`
+	}
+	cells := []cell{}
+	for _, inv := range g.Inventories {
+		for _, d := range g.Devices {
+			o, why := inv.Outcome(d)
+			cells = append(cells, cell{inv.Name, inv.Digest, inv.Engines(), d.String(), o, why})
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Schema string `json:"schema"`
+		Cells  []cell `json:"cells"`
+	}{"infbench.kernel-matrix/v1", cells})
+}
