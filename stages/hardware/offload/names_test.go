@@ -21,7 +21,7 @@ func TestByName(t *testing.T) {
 		"torch/lib/hipblaslt/library/TensileLibrary_BB_BB_HA_Bias_SAV_UA_Type_BB_HPA_Contraction_l_Ailk_Bljk_Cijk_gfx942.co": "gfx942 hipBLASLt",
 		"torch/lib/hipblaslt/library/extop_gfx942.co":                                                                        "gfx942 hipBLASLt",
 		"lib/hipblaslt/library/gfx950/TensileLibrary_HH_SS.co":                                                               "gfx950 hipBLASLt",
-		"extop_gfx90a.co":                                            "gfx90a hipBLASLt",
+		"extop_gfx90a.co": "gfx90a hipBLASLt",
 		"lib/hipsparselt/library/TensileLibrary_gfx942.co":           "gfx942 hipSPARSELt",
 		"TensileLibrary_Type_ZZ_Contraction_l_gfx906-xnack-.co":      "gfx906:xnack- Tensile",
 		"Kernels.so-000-gfx908-sramecc+-xnack-.hsaco":                "gfx908:sramecc+:xnack- Tensile",

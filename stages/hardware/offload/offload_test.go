@@ -220,7 +220,9 @@ func TestHostile(t *testing.T) {
 		{"a dictionary", packed, func(b []byte) []byte { b[36] |= 1; return b }, "dictionary"},
 		{"a reserved bit", packed, func(b []byte) []byte { b[36] |= 8; return b }, "reserved"},
 		{"a header cut short", packed, func(b []byte) []byte { return b[:31] }, "cut short after 31 bytes"},
-		{"a block of nothing", packed, func(b []byte) []byte { return offloadtest.Wrap(3, 1, 100, []byte("\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00")) }, "cut short"},
+		{"a block of nothing", packed, func(b []byte) []byte {
+			return offloadtest.Wrap(3, 1, 100, []byte("\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00"))
+		}, "cut short"},
 		{"something else inside", packed, func([]byte) []byte {
 			return offloadtest.Compressed(3, offloadtest.Zstd, offloadtest.Compressed(3, offloadtest.Zlib, plain()))
 		}, `begins with "CCOB", want a bundle`},
@@ -380,15 +382,23 @@ func (c *counting) ReadAt(b []byte, off int64) (int, error) {
 	return c.r.ReadAt(b, off)
 }
 
+// seeds are small, so that the fuzzer gets somewhere.
 func seeds(f *testing.F) {
 	f.Helper()
-	for _, text := range []string{"", "gfx942", "gfx90a:xnack+\ngfx1100\n\ngfx942", "compressed:\ngfx942\n\ngfx9-4-generic"} {
-		f.Add(library(f, text))
+	small := func(targets ...string) []byte {
+		entries := []offloadtest.Entry{offloadtest.Host()}
+		for _, s := range targets {
+			entries = append(entries, offloadtest.Of(s))
+		}
+		return offloadtest.Aligned(256, entries...)
 	}
+	f.Add(section(nil))
+	f.Add(section(append(small("gfx90a:xnack+"), small("gfx942", "gfx9-4-generic")...)))
+	f.Add(section(offloadtest.Compressed(3, offloadtest.Zstd, small("gfx942"))))
 	for version := 1; version <= 3; version++ {
-		f.Add(offloadtest.Section(offloadtest.Compressed(version, version%2, bundle("gfx942", "amdgcnspirv")), bundle("gfx90a")))
+		f.Add(append(offloadtest.Compressed(version, version%2, small("gfx942", "amdgcnspirv")), small("gfx90a")...))
 	}
-	f.Add(bundle("gfx942:sramecc+:xnack-"))
+	f.Add(small("gfx942:sramecc+:xnack-"))
 	f.Add(offloadtest.Object(2, 0x73f))
 	f.Add(offloadtest.Object(1, 0x32f))
 }

@@ -45,21 +45,25 @@ func Of(target string) Entry {
 	return Entry{ID: "hipv4-" + triple + "-amd-amdhsa--" + target, Data: []byte("code for " + target)}
 }
 
-// Bundle returns the entries as one bundle.
-func Bundle(entries ...Entry) []byte {
+// Bundle returns the entries as one bundle, each code object at a page of its own.
+func Bundle(entries ...Entry) []byte { return Aligned(Page, entries...) }
+
+// Aligned returns the entries as one bundle, each code object at a multiple of align,
+// none before align itself: give 1024 for a small one.
+func Aligned(align int, entries ...Entry) []byte {
 	le := binary.LittleEndian
 	out := le.AppendUint64([]byte("__CLANG_OFFLOAD_BUNDLE__"), uint64(len(entries)))
-	at := uint64(Page)
+	at := uint64(align)
 	for _, e := range entries {
 		out = le.AppendUint64(out, at)
 		out = le.AppendUint64(out, uint64(len(e.Data)))
 		out = le.AppendUint64(out, uint64(len(e.ID)))
 		out = append(out, e.ID...)
-		at = round(at + uint64(len(e.Data)))
+		at = round(at+uint64(len(e.Data)), align)
 	}
 	for _, e := range entries {
 		if len(e.Data) > 0 {
-			out = append(Pad(out), e.Data...)
+			out = append(pad(out, align), e.Data...)
 		}
 	}
 	return out
@@ -102,16 +106,19 @@ func Wrap(version, method, size int, body []byte) []byte {
 	return append(append(out, "any hash"...), body...)
 }
 
-func round(n uint64) uint64 { return (n + Page - 1) / Page * Page }
+func round(n uint64, align int) uint64 {
+	return (n + uint64(align) - 1) / uint64(align) * uint64(align)
+}
 
-// Pad returns b with zeros up to the next page.
-func Pad(b []byte) []byte { return append(b, make([]byte, round(uint64(len(b)))-uint64(len(b)))...) }
+func pad(b []byte, align int) []byte {
+	return append(b, make([]byte, round(uint64(len(b)), align)-uint64(len(b)))...)
+}
 
 // Section returns the bundles as a section, each at a page of its own.
 func Section(bundles ...[]byte) []byte {
 	var out []byte
 	for _, b := range bundles {
-		out = append(Pad(out), b...)
+		out = append(pad(out, Page), b...)
 	}
 	return out
 }
