@@ -48,8 +48,8 @@ func ParseCUDA(s string) (CUDA, error) {
 	return CUDA{SM: sm, Variant: m[3], PTX: m[1] == "compute"}, nil
 }
 
-// Vendor returns [NVIDIA].
-func (CUDA) Vendor() Vendor { return NVIDIA }
+// Vendor returns [VendorNVIDIA].
+func (CUDA) Vendor() Vendor { return VendorNVIDIA }
 
 // rank orders machine code before PTX, then by architecture and variant.
 func (t CUDA) rank() string {

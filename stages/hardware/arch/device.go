@@ -16,12 +16,16 @@ import (
 // Device is what code shall run on. The zero Device is none: nothing runs on it. It is
 // comparable.
 type Device struct {
-	sm int // NVIDIA: ten times the major compute capability plus the minor
+	sm  int // NVIDIA: ten times the major compute capability plus the minor
+	gfx AMD // AMD: the processor, with the features that were stated
 }
 
-// String returns "sm_90", or "no device".
+// String returns "sm_90", "gfx90a:xnack-", or "no device".
 func (d Device) String() string {
-	if d.sm == 0 {
+	switch {
+	case d.gfx.Processor != "":
+		return d.gfx.String()
+	case d.sm == 0:
 		return "no device"
 	}
 	return fmt.Sprintf("sm_%d", d.sm)
@@ -29,14 +33,17 @@ func (d Device) String() string {
 
 // Vendor returns whose device it is, "" for none.
 func (d Device) Vendor() Vendor {
-	if d.sm != 0 {
-		return NVIDIA
+	switch {
+	case d.sm != 0:
+		return VendorNVIDIA
+	case d.gfx.Processor != "":
+		return VendorAMD
 	}
 	return ""
 }
 
-// ErrNoDevice says that a text names no CUDA architecture.
-var ErrNoDevice = errors.New("no CUDA architecture such as sm_90 or 9.0")
+// ErrNoDevice says that a text names no architecture.
+var ErrNoDevice = errors.New("no architecture such as sm_90, 9.0 or gfx942")
 
 var (
 	smInText = regexp.MustCompile(`(?i)\bsm_?([1-9][0-9]{1,2})[af]?\b`)
@@ -46,9 +53,15 @@ var (
 )
 
 // ParseDevice reads a device as people write it: "sm_90", "sm_90 x2", "9.0", "NVIDIA
-// H100 (sm_90)". It returns [ErrNoDevice] for any other text and an error for one that
-// names two architectures.
+// H100 (sm_90)", "gfx90a:sramecc+:xnack-". It returns [ErrNoDevice] for any other text and
+// an error for one that names two architectures.
 func ParseDevice(s string) (Device, error) {
+	switch d, err := amdDevice(s); {
+	case err == nil && smInText.MatchString(s):
+		return Device{}, fmt.Errorf("two architectures, %s and %s: name one", d, smInText.FindString(s))
+	case !errors.Is(err, ErrNoDevice):
+		return d, err
+	}
 	s = times.ReplaceAllString(strings.TrimSpace(s), "")
 	if m := wholeDecimal.FindStringSubmatch(strings.ToLower(s)); m != nil {
 		sm, _ := strconv.Atoi(m[1] + m[2]) // at most three digits

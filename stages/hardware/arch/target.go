@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Target is what a piece of code was compiled for: one of [CUDA].
+// Target is what a piece of code was compiled for: one of [CUDA] and [AMD].
 type Target interface {
 	fmt.Stringer
 	// On returns how the code reaches the device.
@@ -22,9 +22,9 @@ type Vendor string
 
 // The vendors.
 const (
-	NVIDIA Vendor = "nvidia"
-	AMDs   Vendor = "amd"
-	Host   Vendor = "cpu" // the processor beside the accelerator
+	VendorNVIDIA Vendor = "nvidia"
+	VendorAMD    Vendor = "amd"
+	VendorCPU    Vendor = "cpu" // the processor beside the accelerator
 )
 
 // Unique returns the targets sorted, each once.
@@ -48,6 +48,11 @@ func Join[T Target](ts []T) string {
 	return strings.Join(words, ", ")
 }
 
-// ParseTarget reads what String writes, such as "sm_90a" or "compute_80 (PTX)"; " (PTX)"
-// may be left off.
-func ParseTarget(s string) (Target, error) { return ParseCUDA(s) }
+// ParseTarget reads what String writes, such as "sm_90a", "compute_80 (PTX)" or
+// "gfx90a:xnack-"; " (PTX)" may be left off.
+func ParseTarget(s string) (Target, error) {
+	if strings.HasPrefix(s, "gfx") || strings.HasPrefix(s, SPIRV) {
+		return ParseAMD(s)
+	}
+	return ParseCUDA(s)
+}

@@ -116,12 +116,12 @@ func TestLacks(t *testing.T) {
 func TestCompilers(t *testing.T) {
 	t.Parallel()
 	inv := Inventory{Marks: []string{"usr/lib/python3/triton/__init__.py", "usr/lib/python3/triton/backends/nvidia/bin/ptxas"}}
-	got := inv.Compilers(arch.NVIDIA)
+	got := inv.Compilers(arch.VendorNVIDIA)
 	if len(got) != 1 || got[0].Name != "triton" || !slices.Equal(got[0].Missing, []string{"a C compiler"}) || got[0].Spared {
 		t.Errorf("got %+v", got)
 	}
 	inv.Marks = append(inv.Marks, "usr/bin/gcc", "x/flashinfer/jit/__init__.py", "x/flashinfer_jit_cache/__init__.py")
-	got = inv.Compilers(arch.NVIDIA)
+	got = inv.Compilers(arch.VendorNVIDIA)
 	if len(got) != 2 || len(got[0].Missing) != 0 || !got[1].Spared || !slices.Equal(got[1].Missing, []string{"nvcc", "ninja", "a C++ compiler"}) {
 		t.Errorf("got %+v", got)
 	}
