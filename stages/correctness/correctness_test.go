@@ -22,7 +22,7 @@ func TestChecksBothWays(t *testing.T) {
 
 func open(t *testing.T, fixture *txtar.Archive) correctness.Subject {
 	t.Helper()
-	o := correctness.Options{Budget: correctness.QuickBudget}
+	o := correctness.Options{Budget: correctness.QuickBudget, Speeds: correctness.EmbeddedSpeeds}
 	if reference, ok := endpointtest.Reference(t, fixture); ok {
 		o.Reference = func(context.Context) (endpoint.Endpoint, error) { return reference, nil }
 	}

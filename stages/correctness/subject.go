@@ -21,6 +21,10 @@ type Options struct {
 	Claim parity.Claim
 	// Invariant says that the server is declared to answer the same in every batch.
 	Invariant bool
+	// Speeds are those of a server that is known; the zero Speeds are measured. The checks are
+	// then sized by them alone and take the time they need: what is asked does not depend on
+	// how busy the machine is.
+	Speeds Speeds
 	// LoadTokens is how long the prompts of the load will be that stage 4 brings, 0 where none
 	// comes.
 	LoadTokens int
@@ -41,9 +45,12 @@ func Open(ctx context.Context, ep endpoint.Endpoint, o Options) (Subject, error)
 	if o.Budget <= 0 {
 		o.Budget = DefaultBudget
 	}
-	speeds, err := speedsOf(ctx, ep)
-	if err != nil {
-		return Subject{}, err
+	speeds := o.Speeds
+	if speeds == (Speeds{}) {
+		var err error
+		if speeds, err = speedsOf(ctx, ep); err != nil {
+			return Subject{}, err
+		}
 	}
 	s := Subject{ep, o, speeds}
 	if o.Stated != nil {
