@@ -102,14 +102,15 @@ func ReadAt(r io.ReaderAt, size int64) (Library, error) {
 }
 
 const (
-	magic       = 0xBA55ED50
-	headerSize  = 16 // of a region
-	entrySize   = 48 // of what is read of an entry's header; 64 and up are seen
-	kindPTX     = 1
-	kindELF     = 2
-	maxSM       = 999
-	maxHeaders  = 1 << 20 // the largest library known holds 9,000
-	maxDistinct = 1 << 12 // different lists of targets of relocatable objects
+	magic        = 0xBA55ED50
+	headerSize   = 16 // of a region
+	entrySize    = 48 // of what is read of an entry's header; 64 and up are seen
+	moduleHeader = 52 // of what is read of a payload
+	kindPTX      = 1
+	kindELF      = 2
+	maxSM        = 999
+	maxHeaders   = 1 << 20 // the largest library known holds 9,000
+	maxDistinct  = 1 << 12 // different lists of targets of relocatable objects
 )
 
 // Flags of an entry. LZ4-like, its successor and zstd; then the variants, which have
@@ -163,11 +164,13 @@ func (w *walker) skipZeros(at, end int64) (int64, error) {
 	var raw [512]byte
 	for size := 8; at < end; size = len(raw) { // mostly there are none
 		got := raw[:min(int64(size), end-at)]
-		if err := w.read(got, at); err != nil {
-			return 0, err
-		}
-		if i := bytes.IndexFunc(got, func(r rune) bool { return r != 0 }); i >= 0 {
+		// What lies behind the first byte need not be readable: of a stream it was not kept.
+		n, err := w.r.ReadAt(got, at)
+		if i := bytes.IndexFunc(got[:n], func(r rune) bool { return r != 0 }); i >= 0 {
 			return at + int64(i), nil
+		}
+		if n < len(got) {
+			return 0, fmt.Errorf("read %d bytes at %d: %w", len(got), at, orEOF(err))
 		}
 		at += int64(len(got))
 	}
@@ -264,10 +267,15 @@ func (w *walker) entry(in elf.Span) (arch.CUDA, int64, error) {
 		t.Variant = arch.ArchSpecific
 	case flags&family != 0:
 		t.Variant = arch.Family
-	case kind == kindELF && flags&compressed == 0:
+	case looksInside(kind, flags):
 		t.Variant, err = w.cubinVariant(payload)
 	}
 	return t, payload.End, err
+}
+
+// looksInside reports whether the variant of an entry has to be looked for in its payload.
+func looksInside(kind uint16, flags uint64) bool {
+	return kind == kindELF && flags&(compressed|archSpecific|family) == 0
 }
 
 // cubinVariant looks for the variant in a module's own flags. CUDA 12 marks
@@ -275,7 +283,7 @@ func (w *walker) entry(in elf.Span) (arch.CUDA, int64, error) {
 // by that mark; CUDA 13, with another ABI version, leaves the bit for other things.
 func (w *walker) cubinVariant(at elf.Span) (string, error) {
 	const abi, abiCUDA12, eFlags, accelerators = 8, 7, 48, 0x800
-	var h [52]byte
+	var h [moduleHeader]byte
 	if at.End-at.Off < int64(len(h)) {
 		return arch.Plain, nil // not for us to judge: the entry itself is sound
 	}
