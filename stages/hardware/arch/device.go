@@ -38,9 +38,10 @@ var (
 )
 
 // ParseDevice reads a device as people write it: "sm_90", "sm_90 x2", "9.0", "NVIDIA
-// H100 (sm_90)". It returns [ErrNoDevice] for any other text and an error for one that
-// names two architectures.
+// H100 (sm_90)", "RTX 4090", "h200 x8". It returns [ErrNoDevice] for any other text and an
+// error for one that names two architectures.
 func ParseDevice(s string) (Device, error) {
+	text := s
 	s = times.ReplaceAllString(strings.TrimSpace(s), "")
 	if m := wholeDecimal.FindStringSubmatch(strings.ToLower(s)); m != nil {
 		sm, _ := strconv.Atoi(m[1] + m[2]) // at most three digits
@@ -55,7 +56,7 @@ func ParseDevice(s string) (Device, error) {
 		d.sm = sm
 	}
 	if d.sm == 0 {
-		return Device{}, ErrNoDevice
+		return productDevice(text)
 	}
 	return d, nil
 }
