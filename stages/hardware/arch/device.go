@@ -16,11 +16,16 @@ import (
 // Device is what code shall run on. The zero Device is none: nothing runs on it. It is
 // comparable.
 type Device struct {
-	sm int // NVIDIA: ten times the major compute capability plus the minor
+	sm  int    // NVIDIA: ten times the major compute capability plus the minor
+	cpu string // a processor: its architecture and instruction sets, joined by "+"
 }
 
-// String returns "sm_90", or "no device".
+// String returns "sm_90", the architecture of a processor, or "no device".
 func (d Device) String() string {
+	if d.cpu != "" {
+		name, _, _ := strings.Cut(d.cpu, "+")
+		return name
+	}
 	if d.sm == 0 {
 		return "no device"
 	}
