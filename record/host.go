@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"infbench/gates"
@@ -175,7 +176,10 @@ func (h Host) Parts() HostParts {
 	if h.IsZero() {
 		return HostParts{}
 	}
-	return *h.parts
+	p := *h.parts
+	p.CPU.Flags, p.Accelerators = slices.Clone(p.CPU.Flags), slices.Clone(p.Accelerators)
+	p.Versions, p.Engine.Versions = slices.Clone(p.Versions), slices.Clone(p.Engine.Versions)
+	return p
 }
 
 // String returns the host in one line.

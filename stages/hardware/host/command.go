@@ -40,19 +40,20 @@ func Command(ctx context.Context, name string, args ...string) (string, error) {
 		return !slices.Contains(passed, name)
 	}), "LC_ALL=C")
 	err = c.Run()
-	return out.String(), err
+	return out.kept.String(), err
 }
 
-// head keeps the beginning of what is written.
-type head struct{ bytes.Buffer }
+// head keeps the beginning of what is written. The buffer is no embedded one: its ReadFrom
+// would read without end.
+type head struct{ kept bytes.Buffer }
 
 var errLong = errors.New("more was printed than an answer has")
 
 func (h *head) Write(b []byte) (int, error) {
-	if h.Len()+len(b) > maxPrinted {
+	if h.kept.Len()+len(b) > maxPrinted {
 		return 0, errLong
 	}
-	return h.Buffer.Write(b)
+	return h.kept.Write(b)
 }
 
 // ask runs a command and returns what it printed; ok is false where it is not there or failed.
