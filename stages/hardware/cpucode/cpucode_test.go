@@ -73,8 +73,10 @@ func TestReadAt(t *testing.T) {
 			t.Errorf("%s: got %s, stated %t, %v, want %s, %t", name, l.Target, l.Stated, err, c.want, c.stated)
 		}
 	}
-	for name, note := range map[string]string{"cut in the header": noteV2[:20], "cut in the name": noteV2[:28], "cut in the property": noteV2[:50], "a size past the end": strings.Replace(noteV2, "10000000", "ff000000", 1),
-		"a property of another size": strings.Replace(noteV2, "028000c004", "028000c008", 1), "a huge name": strings.Replace(noteV2, "04000000", "ffffffff", 1)} {
+	for name, note := range map[string]string{
+		"cut in the header": noteV2[:20], "cut in the name": noteV2[:28], "cut in the property": noteV2[:50], "a size past the end": strings.Replace(noteV2, "10000000", "ff000000", 1),
+		"a property of another size": strings.Replace(noteV2, "028000c004", "028000c008", 1), "a huge name": strings.Replace(noteV2, "04000000", "ffffffff", 1),
+	} {
 		f := library(t, note)
 		if l, err := cpucode.ReadAt(bytes.NewReader(f), int64(len(f))); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, l)

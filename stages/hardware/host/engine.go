@@ -16,8 +16,16 @@ import (
 var (
 	imageVariables   = []string{"INFBENCH_IMAGE", "IMAGE_DIGEST", "CONTAINER_IMAGE_DIGEST"}
 	versionVariables = []struct{ variable, name string }{
-		{"CUDA_VERSION", "CUDA"}, {"NCCL_VERSION", "NCCL"}, {"ROCM_VERSION", "ROCm"}, {"PYTORCH_VERSION", "PyTorch"}, {"NVIDIA_PYTORCH_VERSION", "NVIDIA PyTorch"},
-		{"CUDNN_VERSION", "cuDNN"}, {"TENSORRT_VERSION", "TensorRT"}, {"TRT_LLM_VERSION", "TensorRT-LLM"}, {"PYTHON_VERSION", "Python"}, {"LLAMA_CPP_VERSION", "llama.cpp"},
+		{"CUDA_VERSION", "CUDA"},
+		{"NCCL_VERSION", "NCCL"},
+		{"ROCM_VERSION", "ROCm"},
+		{"PYTORCH_VERSION", "PyTorch"},
+		{"NVIDIA_PYTORCH_VERSION", "NVIDIA PyTorch"},
+		{"CUDNN_VERSION", "cuDNN"},
+		{"TENSORRT_VERSION", "TensorRT"},
+		{"TRT_LLM_VERSION", "TensorRT-LLM"},
+		{"PYTHON_VERSION", "Python"},
+		{"LLAMA_CPP_VERSION", "llama.cpp"},
 	}
 )
 

@@ -98,8 +98,11 @@ func TestHostileMachine(t *testing.T) {
 	huge := strings.Repeat("processor\t: 0\nmodel name\t: \x1b[31mred\u202e "+strings.Repeat("x", 500)+"\n", 20_000)
 	rows := strings.Repeat("NVIDIA \x1b]0;title\aH100, 9.0, 99999999999999999999, ../../etc/passwd, Enabled\n", 20_000)
 	a := &txtar.Archive{Comment: []byte("target: 127.0.0.1:8000\n"), Files: []txtar.File{
-		{Name: "proc/cpuinfo", Data: []byte(huge)}, {Name: "etc/os-release", Data: []byte("NAME=\"\x1b[2J\"\nVERSION_ID=\n")}, {Name: "proc/meminfo", Data: []byte("MemTotal: 99999999999999999999 kB\n")},
-		{Name: "sys/devices/system/cpu/online", Data: []byte("0-999999999")}, {Name: "proc/net/tcp", Data: []byte(huge)},
+		{Name: "proc/cpuinfo", Data: []byte(huge)},
+		{Name: "etc/os-release", Data: []byte("NAME=\"\x1b[2J\"\nVERSION_ID=\n")},
+		{Name: "proc/meminfo", Data: []byte("MemTotal: 99999999999999999999 kB\n")},
+		{Name: "sys/devices/system/cpu/online", Data: []byte("0-999999999")},
+		{Name: "proc/net/tcp", Data: []byte(huge)},
 		{Name: "$ nvidia-smi --query-gpu=name,compute_cap,memory.total,driver_version,mig.mode.current --format=csv,noheader,nounits", Data: []byte(rows)},
 		{Name: "sys/class/kfd/kfd/topology/nodes/0/properties", Data: []byte("simd_count 9\ngfx_target_version 99999999999\n")},
 	}}
