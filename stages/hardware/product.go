@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -38,7 +39,11 @@ func MemoryOf(device string) (Memory, error) {
 			unit = map[byte]float64{'m': 1e6, 'g': 1e9, 't': 1e12}[p[2][0]]
 		}
 		m.Each = int64(n * unit)
-	} else if p, err := arch.ParseProduct(text); err == nil {
+	} else {
+		p, err := arch.ParseProduct(text)
+		if err != nil && !errors.Is(err, arch.ErrNoProduct) {
+			return Memory{}, fmt.Errorf("the memory of %.40q is not known: %w", device, err)
+		}
 		m.Each = int64(p.GiB * gib)
 	}
 	if m.Each <= 0 || m.Count <= 0 {

@@ -39,7 +39,9 @@ func Command(ctx context.Context, name string, args ...string) (string, error) {
 		name, _, _ := strings.Cut(v, "=")
 		return !slices.Contains(passed, name)
 	}), "LC_ALL=C")
-	err = c.Run()
+	if err = c.Run(); ctx.Err() != nil {
+		err = ctx.Err()
+	}
 	return out.kept.String(), err
 }
 
@@ -57,10 +59,14 @@ func (h *head) Write(b []byte) (int, error) {
 }
 
 // ask runs a command and returns what it printed; ok is false where it is not there or failed.
+// One that hung is not asked again: its driver does.
 func (l *looker) ask(name string, args ...string) (printed string, ok bool) {
-	if l.Exec == nil {
+	if l.Exec == nil || l.hung[name] {
 		return "", false
 	}
 	printed, err := l.Exec(l.ctx, name, args...)
+	if errors.Is(err, context.DeadlineExceeded) {
+		l.hung[name] = true
+	}
 	return printed, err == nil
 }

@@ -55,7 +55,7 @@ const longest = 20 * time.Second
 func Capture(ctx context.Context, s Sources) record.Host {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	l := &looker{ctx: ctx, Sources: s}
+	l := &looker{ctx: ctx, Sources: s, hung: map[string]bool{}}
 	l.learnOwnName()
 	var p record.HostParts
 	p.Target, p.TargetBy = l.place()
@@ -83,6 +83,7 @@ type looker struct {
 	ownName  string // read to be taken out of other texts
 	listener *process
 	looked   bool
+	hung     map[string]bool // commands that did not answer in time
 }
 
 // unameOf is the architecture as uname has it.

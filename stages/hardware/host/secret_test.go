@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -88,6 +89,22 @@ func TestScrub(t *testing.T) {
 	s.Scrub = func(text string) string { return strings.ReplaceAll(text, "topsecret", "«key»") }
 	if got := host.Capture(t.Context(), s).Parts().CPU.Model; got != "Xeon «key»" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A tool that does not answer is asked once, and what the driver's files say is kept.
+func TestToolThatHangs(t *testing.T) {
+	t.Parallel()
+	s := machine(t, &txtar.Archive{Files: []txtar.File{{Name: "proc/driver/nvidia/gpus/0000:01:00.0/information", Data: []byte("Model: NVIDIA L4\n")}}})
+	asked := 0
+	s.Exec = func(_ context.Context, name string, _ ...string) (string, error) {
+		if name == "nvidia-smi" {
+			asked++
+		}
+		return "", context.DeadlineExceeded
+	}
+	if p := host.Capture(t.Context(), s).Parts(); asked != 1 || len(p.Accelerators) != 1 || p.Accelerators[0].Arch != "sm_89" {
+		t.Errorf("asked %d times, got %+v", asked, p.Accelerators)
 	}
 }
 
