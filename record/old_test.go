@@ -71,9 +71,14 @@ func write(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hosted, err := json.Marshal(recordtest.Hosted(id))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, line := range map[string][]byte{
 		"performance.jsonl": good,
 		"verdicts.jsonl":    bad,
+		"host.jsonl":        hosted,
 		"refused-ungated.jsonl": edit(t, good, func(v map[string]any) {
 			v["ledger"].(map[string]any)["verdicts"].([]any)[2].(map[string]any)["status"] = "failed"
 		}),

@@ -37,6 +37,8 @@ type RunParts struct {
 	Caveats []string
 	// Abilities are what the server was found to be able to do; empty where nobody tried.
 	Abilities []Ability
+	// Host is the machine that infbench ran on, which is the target's only where it says so.
+	Host Host
 }
 
 // An Ability is one thing that a server can or cannot do, as it was found by doing it.
@@ -135,6 +137,7 @@ type runWire struct {
 	Ending      Ending       `json:"ending"`
 	Caveats     []string     `json:"caveats,omitempty"`
 	Abilities   []Ability    `json:"abilities,omitempty"`
+	Host        Host         `json:"host,omitzero"`
 	Identity    Identity     `json:"identity"`
 	Key         string       `json:"key"`
 	Ledger      gates.Ledger `json:"ledger"`
@@ -179,7 +182,7 @@ func (r Run) wire() (runWire, error) {
 	p := r.parts
 	w := runWire{
 		Schema: runSchema, Kind: verdictsKind, ID: p.ID, Started: p.Started, TookMS: p.Took.Milliseconds(), Command: p.Command, Harness: p.Harness,
-		Exit: p.Exit, Ending: p.Ending, Caveats: p.Caveats, Abilities: p.Abilities, Identity: p.Identity, Key: p.Identity.Key(), Ledger: p.Ledger,
+		Exit: p.Exit, Ending: p.Ending, Caveats: p.Caveats, Abilities: p.Abilities, Host: p.Host, Identity: p.Identity, Key: p.Identity.Key(), Ledger: p.Ledger,
 	}
 	if perf, ok := r.Performance(); ok {
 		a, err := perf.arrival.MarshalJSON()
@@ -207,7 +210,7 @@ func (r *Run) UnmarshalJSON(b []byte) error {
 	}
 	out, err := NewRun(RunParts{
 		ID: w.ID, Started: w.Started, Took: time.Duration(w.TookMS) * time.Millisecond, Command: w.Command, Harness: w.Harness,
-		Identity: w.Identity, Ledger: w.Ledger, Ending: w.Ending, Exit: w.Exit, Caveats: w.Caveats, Abilities: w.Abilities,
+		Identity: w.Identity, Ledger: w.Ledger, Ending: w.Ending, Exit: w.Exit, Caveats: w.Caveats, Abilities: w.Abilities, Host: w.Host,
 	})
 	if err != nil {
 		return err

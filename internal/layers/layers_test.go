@@ -25,7 +25,7 @@ var may = map[string]string{
 	"stages/endpoint":              "gates internal/drawn",
 	"stages/endpoint/endpointtest": "stages/endpoint gates/gatetest internal/refengine internal/faultproxy",
 	"stages/static":                "gates stages/checkpoint stages/static",
-	"stages/hardware":              "gates stages/endpoint stages/hardware",
+	"stages/hardware":              "gates record stages/endpoint stages/hardware",
 	"stages/smoke":                 "gates stages/endpoint internal/drawn",
 	"stages/correctness":           "gates stages/endpoint",
 	"stages/performance":           "gates arrival record stages/endpoint",

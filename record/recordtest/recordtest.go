@@ -56,6 +56,26 @@ func Run(id record.Identity, ledger gates.Ledger) record.Run {
 	}))
 }
 
+// Host returns a host with eight accelerators.
+func Host() record.Host {
+	return must(record.NewHost(record.HostParts{
+		Target: record.Here, TargetBy: "a loopback address", OS: "Ubuntu 22.04", Kernel: "Linux 5.15.0-1063-nvidia", AcceleratorsBy: "nvidia-smi",
+		CPU:          record.HostCPU{Model: "a processor", Arch: "x86_64", Cores: 224, Level: "x86-64-v4", Flags: []string{"avx2", "avx512f"}},
+		Memory:       record.HostMemory{TotalBytes: 2 << 40, Model: record.Separate, ModelBy: "nvidia-smi gives memory of its own"},
+		Accelerators: []record.Accelerator{{Name: "NVIDIA H100 80GB HBM3", Arch: "sm_90", Count: 8, MemoryBytes: 81559 << 20}},
+		Versions:     []record.Version{{Name: "NVIDIA driver", Version: "550.90.07"}},
+	}))
+}
+
+// Hosted returns a complete run with numbers and the host that it was made on.
+func Hosted(id record.Identity) record.Run {
+	run := PerfRun(id)
+	parts := run.Parts()
+	parts.Host = Host()
+	perf, _ := run.Performance()
+	return must(must(record.NewRun(parts)).With(perf))
+}
+
 // Sample returns a good request that takes the round figures of the definitions'
 // test vector: 92,888 prompt tokens of which 90,380 were cached, first token after
 // 1.10 s, 400 tokens, last one after 9.08 s.

@@ -7,6 +7,7 @@ package hardware
 
 import (
 	"infbench/gates"
+	"infbench/record"
 	"infbench/stages/endpoint"
 	"infbench/stages/hardware/kernels"
 )
@@ -17,6 +18,11 @@ type Subject struct {
 	endpoint.Endpoint
 	// Device is the accelerator as stated by a person, "" when nobody did.
 	Device string
+	// Auto says that Device is the accelerator of the machine that infbench runs on, as was
+	// asked for, and not a person's word.
+	Auto bool
+	// Host is the machine that infbench runs on, the zero Host where nobody looked.
+	Host record.Host
 	// Kernels is the compiled code that was named, one inventory for each path.
 	Kernels []kernels.Inventory
 }

@@ -1,7 +1,9 @@
 package hardware
 
 import (
+	"cmp"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +11,9 @@ import (
 
 	"infbench/gates"
 	"infbench/gates/gatetest"
+	"infbench/record"
 	"infbench/stages/endpoint/endpointtest"
+	"infbench/stages/hardware/arch"
 )
 
 // A first request of half a second is slow enough to prove the warning.
@@ -29,6 +33,29 @@ func TestChecksBothWays(t *testing.T) {
 		}
 	}
 	gatetest.Run(t, asking, func(t *testing.T, fixture *txtar.Archive) Subject {
-		return Subject{Endpoint: endpointtest.Open(t, fixture), Device: gatetest.Field(fixture, "named")}
+		return Subject{
+			Endpoint: endpointtest.Open(t, fixture), Device: gatetest.Field(fixture, "named"), Auto: gatetest.Field(fixture, "auto") != "",
+			Host: hostOf(t, gatetest.Field(fixture, "here"), gatetest.Field(fixture, "place")),
+		}
 	})
+}
+
+// hostOf returns a host with accelerators such as "sm_90 x2, sm_89 x1"; the target is on it
+// unless a place says otherwise.
+func hostOf(t *testing.T, here, place string) record.Host {
+	t.Helper()
+	if here == "" && place == "" {
+		return record.Host{}
+	}
+	p := record.HostParts{Target: record.Place(cmp.Or(place, "here")), CPU: record.HostCPU{Arch: "x86_64"}, Memory: record.HostMemory{Model: record.UnknownModel}}
+	for kind := range strings.SplitSeq(here, ", ") {
+		if name, n := arch.SplitCount(kind); name != "" {
+			p.Accelerators = append(p.Accelerators, record.Accelerator{Name: "a card of " + name, Arch: name, Count: n})
+		}
+	}
+	h, err := record.NewHost(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }

@@ -13,7 +13,7 @@ func TestMemoryOf(t *testing.T) {
 			t.Errorf("%s has %d (%v), want %d", device, m.Total(), err, want)
 		}
 	}
-	for _, device := range []string{"", "sm_90", "x4", "h200 x0", "-3GiB", "99999999999GiB", "GiB"} {
+	for _, device := range []string{"", "sm_90", "x4", "h200 x0", "-3GiB", "99999999999GiB", "GiB", "RTX 6000", "Orin", "RTX 4090 Laptop GPU"} {
 		if m, err := MemoryOf(device); err == nil {
 			t.Errorf("%q has %d bytes", device, m.Total())
 		}

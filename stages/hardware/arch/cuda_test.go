@@ -118,7 +118,7 @@ func TestParseDevice(t *testing.T) {
 			t.Errorf("%q: got %s, %v, want %s", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "cpu", "H100", "CUDA 12.4", "driver 550.54", "9", "90", "9.01", "asm_90", "sm_9", "9.0.1"} {
+	for _, s := range []string{"", "cpu", "H101", "CUDA 12.4", "driver 550.54", "9", "90", "9.01", "asm_90", "sm_9", "9.0.1"} {
 		if got, err := arch.ParseDevice(s); !errors.Is(err, arch.ErrNoDevice) {
 			t.Errorf("%q: got %s, %v, want ErrNoDevice", s, got, err)
 		}

@@ -16,15 +16,19 @@ import (
 // Device is what code shall run on. The zero Device is none: nothing runs on it. It is
 // comparable.
 type Device struct {
-	sm  int // NVIDIA: ten times the major compute capability plus the minor
-	gfx AMD // AMD: the processor, with the features that were stated
+	sm  int    // NVIDIA: ten times the major compute capability plus the minor
+	gfx AMD    // AMD: the processor, with the features that were stated
+	cpu string // a processor: its architecture and instruction sets, joined by "+"
 }
 
-// String returns "sm_90", "gfx90a:xnack-", or "no device".
+// String returns "sm_90", "gfx90a:xnack-", the architecture of a processor, or "no device".
 func (d Device) String() string {
 	switch {
 	case d.gfx.Processor != "":
 		return d.gfx.String()
+	case d.cpu != "":
+		name, _, _ := strings.Cut(d.cpu, "+")
+		return name
 	case d.sm == 0:
 		return "no device"
 	}
@@ -38,6 +42,8 @@ func (d Device) Vendor() Vendor {
 		return VendorNVIDIA
 	case d.gfx.Processor != "":
 		return VendorAMD
+	case d.cpu != "":
+		return VendorCPU
 	}
 	return ""
 }
@@ -53,8 +59,8 @@ var (
 )
 
 // ParseDevice reads a device as people write it: "sm_90", "sm_90 x2", "9.0", "NVIDIA
-// H100 (sm_90)", "gfx90a:sramecc+:xnack-". It returns [ErrNoDevice] for any other text and
-// an error for one that names two architectures.
+// H100 (sm_90)", "RTX 4090", "h200 x8", "gfx90a:sramecc+:xnack-". It returns [ErrNoDevice]
+// for any other text and an error for one that names two architectures.
 func ParseDevice(s string) (Device, error) {
 	switch d, err := amdDevice(s); {
 	case err == nil && smInText.MatchString(s):
@@ -62,6 +68,7 @@ func ParseDevice(s string) (Device, error) {
 	case !errors.Is(err, ErrNoDevice):
 		return d, err
 	}
+	text := s
 	s = times.ReplaceAllString(strings.TrimSpace(s), "")
 	if m := wholeDecimal.FindStringSubmatch(strings.ToLower(s)); m != nil {
 		sm, _ := strconv.Atoi(m[1] + m[2]) // at most three digits
@@ -76,7 +83,7 @@ func ParseDevice(s string) (Device, error) {
 		d.sm = sm
 	}
 	if d.sm == 0 {
-		return Device{}, ErrNoDevice
+		return productDevice(text)
 	}
 	return d, nil
 }

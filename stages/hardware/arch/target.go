@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Target is what a piece of code was compiled for: one of [CUDA] and [AMD].
+// Target is what a piece of code was compiled for: one of [CUDA], [AMD] and [CPU].
 type Target interface {
 	fmt.Stringer
 	// On returns how the code reaches the device.
@@ -48,11 +48,17 @@ func Join[T Target](ts []T) string {
 	return strings.Join(words, ", ")
 }
 
-// ParseTarget reads what String writes, such as "sm_90a", "compute_80 (PTX)" or
-// "gfx90a:xnack-"; " (PTX)" may be left off.
+// ParseTarget reads what String writes, such as "sm_90a", "compute_80 (PTX)",
+// "gfx90a:xnack-" or "x86_64+avx2"; " (PTX)" may be left off.
 func ParseTarget(s string) (Target, error) {
-	if strings.HasPrefix(s, "gfx") || strings.HasPrefix(s, SPIRV) {
+	switch {
+	case strings.HasPrefix(s, "sm_"), strings.HasPrefix(s, "compute_"):
+		return ParseCUDA(s)
+	case strings.HasPrefix(s, "gfx"), strings.HasPrefix(s, SPIRV):
 		return ParseAMD(s)
 	}
-	return ParseCUDA(s)
+	if t, err := ParseCPU(s); err == nil && t != (CPU{}) {
+		return t, nil
+	}
+	return nil, fmt.Errorf("%.60q is no target such as sm_90a, compute_80, gfx942 or x86_64+avx2", s)
 }

@@ -21,7 +21,9 @@ type settings struct {
 	evidence            evidencePlan
 	config.Config
 	json, quiet bool
-	key         string
+	// auto says that the device was taken from this machine.
+	auto bool
+	key  string
 	// referenceKey is of the reference, claim what the target is said to be beside it.
 	referenceKey string
 	claim        parity.Claim
@@ -75,7 +77,7 @@ func checkpointFlags() []cli.Flag {
 
 func hardwareFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "device", Usage: "accelerator `NAME`, such as sm_90 or \"sm_90 x2\", where the server does not tell"},
+		&cli.StringFlag{Name: "device", Usage: "accelerator `NAME`, such as sm_90, \"h200 x8\" or gfx942, where the server does not tell; \"auto\" takes that of this machine"},
 		&cli.StringSliceFlag{Name: "kernels", Usage: "`PATH` of a library or folder whose compiled kernels are read; may be repeated"},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -45,6 +46,7 @@ type pipeline struct {
 	problem   string
 	abilities []record.Ability
 	kept      *keeper
+	looking   sync.WaitGroup  // for the look at this machine
 	memory    hardware.Memory // that the checkpoint shall fit, stage 0 alone
 }
 
@@ -72,13 +74,20 @@ func (p *pipeline) stage(n gates.Stage) (stages.Stage, error) {
 	case gates.Hardware:
 		return stages.Opened(p.openHardware, hardware.Checks())
 	case gates.Smoke:
-		return stages.Opened(p.ses.open, smoke.Checks())
+		return stages.Opened(p.openSmoke, smoke.Checks())
 	case gates.Correctness:
 		return stages.Opened(p.openCorrectness, correctness.Checks())
 	default:
 		p.cache = performance.CacheIntent
 		return stages.Gated(p.measure, performance.Checks())
 	}
+}
+
+// openSmoke waits for the look at the machine, which goes on beside stage 0: no command runs
+// beside the questions.
+func (p *pipeline) openSmoke(ctx context.Context) (endpoint.Endpoint, error) {
+	p.looking.Wait()
+	return p.ses.open(ctx)
 }
 
 // openCorrectness sizes stage 3 by what the server can do and how fast.
@@ -107,7 +116,7 @@ func (p *pipeline) openProbed(ctx context.Context) (endpoint.Endpoint, error) {
 }
 
 func (p *pipeline) openHardware(ctx context.Context) (hardware.Subject, error) {
-	s := hardware.Subject{Device: p.ses.set.Hardware.Device, Kernels: p.ses.set.Hardware.Kernels}
+	s := hardware.Subject{Device: p.ses.set.Hardware.Device, Auto: p.ses.set.auto, Kernels: p.ses.set.Hardware.Kernels, Host: p.ses.host(ctx)}
 	if p.ses.set.Target == "" {
 		return s, nil
 	}
@@ -150,6 +159,11 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 	return p.sweep, err
 }
 
+// identity returns who was examined, the host looked at: it goes into the record.
+func (p *pipeline) identity() (record.Identity, error) {
+	return p.ses.identity(p.cache, p.ses.host(p.ctx.Context))
+}
+
 // openStore finds out whether the record can be written.
 func (p *pipeline) openStore() error {
 	if p.store != nil || !p.record {
@@ -157,7 +171,7 @@ func (p *pipeline) openStore() error {
 	}
 	path := p.ses.set.Out
 	if path == "" {
-		id, err := p.ses.identity(p.cache)
+		id, err := p.identity()
 		if err != nil {
 			return err
 		}
@@ -171,6 +185,10 @@ func (p *pipeline) openStore() error {
 // run runs the plan, shows it and leaves its record.
 func (p *pipeline) run(numbers ...gates.Stage) error {
 	defer p.ses.close()
+	defer p.looking.Wait()
+	if p.wantsHost() {
+		p.looking.Go(func() { p.ses.host(p.ctx.Context) })
+	}
 	list, err := p.stagesOf(numbers...)
 	if err != nil {
 		return err
@@ -213,6 +231,23 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 		asked.show(p.c.out, p.ses.redactor.Text)
 	}
 	return err
+}
+
+// wantsHost says that the machine is shown or recorded.
+func (p *pipeline) wantsHost() bool {
+	return p.record || p.ses.set.Out != "" || p.showsHost()
+}
+
+func (p *pipeline) showsHost() bool {
+	return p.ses.set.json || p.ses.set.report != "" || p.ctx.Bool("all")
+}
+
+// shownHost is the machine where it is shown.
+func (p *pipeline) shownHost() record.Host {
+	if !p.showsHost() {
+		return record.Host{}
+	}
+	return p.ses.host(p.ctx.Context)
 }
 
 // probeStore tries the record file before anything is asked, as far as its name is
@@ -268,7 +303,7 @@ func (p *pipeline) draft() {
 
 // compose makes the record of a report, with numbers where there are any to keep.
 func (p *pipeline) compose(rep stages.Report, ending record.Ending) (record.Run, record.PerfRecord, error) {
-	id, err := p.ses.identity(p.cache)
+	id, err := p.identity()
 	if err != nil {
 		return record.Run{}, record.PerfRecord{}, err
 	}
@@ -278,7 +313,7 @@ func (p *pipeline) compose(rep stages.Report, ending record.Ending) (record.Run,
 	}
 	run, err := record.NewRun(record.RunParts{
 		ID: p.id, Started: rep.Started, Took: rep.Took, Command: p.command, Harness: harness(), Identity: id, Ledger: ledger, Ending: ending, Exit: rep.Exit(),
-		Abilities: p.abilities,
+		Abilities: p.abilities, Host: p.ses.host(p.ctx.Context),
 	})
 	if err != nil || p.sweep == nil || p.sweep.Levels() == 0 || p.sweep.Changed() {
 		return run, record.PerfRecord{}, err
@@ -309,7 +344,12 @@ func performanceOf(id record.Identity, ledger gates.Ledger, m record.Measurement
 
 // finish records and shows what came of the run.
 func (p *pipeline) finish(rep stages.Report) error {
-	run, perf, err := p.compose(rep, p.ending(rep))
+	var run record.Run
+	var perf record.PerfRecord
+	var err error
+	if p.record {
+		run, perf, err = p.compose(rep, p.ending(rep))
+	}
 	rep = p.kept.hinted(rep)
 	where := ""
 	if p.record {
@@ -340,7 +380,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 		return exitOf(exit)
 	}
 	if p.ses.set.json {
-		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), rep, about, where, perf); err != nil {
+		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), p.shownHost(), rep, about, where, perf); err != nil {
 			return reportError{exit, err}
 		}
 		return exitOf(exit)
@@ -351,7 +391,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 // writeReport writes the JSON report to a file.
 func (p *pipeline) writeReport(path string, exit int, rep stages.Report, where string, perf record.PerfRecord) error {
 	return whole(path, func(w io.Writer) error {
-		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), rep, about, where, perf)
+		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), p.shownHost(), rep, about, where, perf)
 	})
 }
 
@@ -402,6 +442,9 @@ func (p *pipeline) keep(run record.Run) (where, problem string) {
 func (p *pipeline) show(rep stages.Report, perf record.PerfRecord, exit int, where string) error {
 	style := render.Style{Colour: coloured(p.ctx, p.c.out), Quiet: p.ses.set.quiet, All: p.ctx.Bool("all")}
 	head(p.c.out, p.command, p.ses.subject(p.cache))
+	if style.All {
+		render.Host(p.c.out, p.shownHost())
+	}
 	render.Verdicts(p.c.out, style, rep, about)
 	if c := p.checkpoint(); c != nil {
 		render.Inventory(p.c.out, style, *c)

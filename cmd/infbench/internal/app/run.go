@@ -67,10 +67,18 @@ func pipeWith(c console, ctx *cli.Context, command string, s settings, recorded 
 		return err
 	}
 	p := &pipeline{c: c, ctx: ctx, command: command, ses: ses, record: recorded}
-	if command == "stage0" && ctx.IsSet("device") {
+	switch {
+	case command == "stage0" && ctx.String("device") == autoDevice:
+		if p.memory, err = memoryHere(ses.host(ctx.Context)); err != nil {
+			return err
+		}
+	case command == "stage0" && ctx.IsSet("device"):
 		if p.memory, err = hardware.MemoryOf(s.Hardware.Device); err != nil {
 			return usageError{err.Error()}
 		}
+	}
+	if err := ses.resolveDevice(ctx.Context); err != nil {
+		return err
 	}
 	return p.run(numbers...)
 }

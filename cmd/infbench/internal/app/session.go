@@ -38,6 +38,8 @@ type session struct {
 	ep   endpoint.Endpoint
 	err  error
 
+	hosting hosting
+
 	reference     endpoint.Target
 	referenceOnce sync.Once
 	referenceEp   endpoint.Endpoint
@@ -174,8 +176,9 @@ func (s *session) close() {
 	}
 }
 
-// identity returns who was examined, as far as it is known by now.
-func (s *session) identity(cache string) (record.Identity, error) {
+// identity returns who was examined, as far as it is known by now. Of the host, the zero one
+// where nobody looked, it takes the image that the engine here runs in.
+func (s *session) identity(cache string, h record.Host) (record.Identity, error) {
 	unasked := "the endpoint was not opened"
 	p := record.IdentityParts{
 		Engine: record.Unknown(unasked), Build: record.Unknown(unasked), Config: record.Unknown(unasked), Process: record.Unknown(unasked),
@@ -191,6 +194,9 @@ func (s *session) identity(cache string) (record.Identity, error) {
 	if s.hasCkpt {
 		p.Checkpoint = record.Known(s.inventory.Name() + " " + short(s.inventory.Fingerprint()))
 	}
+	if v := h.Parts().Engine.Image; v != "" {
+		p.Image = record.Known(v)
+	}
 	if s.ep != (endpoint.Endpoint{}) {
 		s.describe(&p)
 	}
@@ -200,7 +206,9 @@ func (s *session) identity(cache string) (record.Identity, error) {
 	if v := s.set.Identity.Checkpoint; v != "" {
 		p.Checkpoint = record.Known(v)
 	}
-	if v := s.set.Hardware.Device; v != "" {
+	// What was taken from this machine is no better than what the engine tells.
+	if _, told := p.Accelerator.Value(); s.set.Hardware.Device != "" && !(s.set.auto && told) {
+		v := s.set.Hardware.Device
 		p.Accelerator = record.Known(v)
 	}
 	return record.NewIdentity(p)
@@ -249,7 +257,7 @@ func short(fingerprint string) string {
 
 // subject returns what the verdicts are about.
 func (s *session) subject(cache string) gates.Subject {
-	id, err := s.identity(cache)
+	id, err := s.identity(cache, record.Host{}) // the image is no part of it
 	if err != nil {
 		return gates.Subject{}
 	}

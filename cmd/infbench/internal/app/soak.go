@@ -78,6 +78,10 @@ func runSoak(c console, ctx *cli.Context) error {
 	if !s.quiet {
 		ses.waiting = func(why string) { fmt.Fprintf(c.err, "waiting for the server: %s\n", ses.redactor.Text(why)) }
 	}
+	if err := ses.resolveDevice(ctx.Context); err != nil {
+		return err
+	}
+	ses.host(ctx.Context) // before the load: nothing runs beside it
 	k := &soaking{c: c, p: &pipeline{c: c, ctx: ctx, command: "soak", ses: ses, record: true, id: record.NewRunID(time.Now()), start: time.Now()}}
 	if err := k.openJournal(plan); err != nil {
 		return usageError{ses.redactor.Text(err.Error())}
@@ -222,7 +226,7 @@ func (k *soaking) finish(h *soak.History) error {
 	subject, summary := p.ses.subject(""), h.Summary(k.journal.Path())
 	if set.report != "" {
 		err := whole(set.report, func(w io.Writer) error {
-			return render.SoakJSON(w, exit, p.problem, subject, rep, about, where, summary)
+			return render.SoakJSON(w, exit, p.problem, subject, rep, about, where, summary, p.ses.host(p.ctx.Context))
 		})
 		if err != nil {
 			fmt.Fprintf(k.c.err, "infbench: the report could not be written: %v\n", err)
@@ -233,12 +237,15 @@ func (k *soaking) finish(h *soak.History) error {
 	case set.line:
 		render.Line(k.c.out, "soak", subject, rep, exit, p.problem)
 	case set.json:
-		if err := render.SoakJSON(k.c.out, exit, p.problem, subject, rep, about, where, summary); err != nil {
+		if err := render.SoakJSON(k.c.out, exit, p.problem, subject, rep, about, where, summary, p.ses.host(p.ctx.Context)); err != nil {
 			return reportError{exit, err}
 		}
 	default:
 		style := render.Style{Colour: coloured(p.ctx, k.c.out), Quiet: set.quiet, All: p.ctx.Bool("all")}
 		head(k.c.out, "soak", subject)
+		if style.All {
+			render.Host(k.c.out, p.ses.host(p.ctx.Context))
+		}
 		render.Verdicts(k.c.out, style, rep, about)
 		render.Soak(k.c.out, style, h)
 		render.Exit(k.c.out, style, exit, where)

@@ -28,6 +28,7 @@ HF_ENDPOINT alone.`,
 		"which engine and device, and does it generate at all",
 		`Examples:
    infbench stage1 --target http://127.0.0.1:8000
+   infbench stage1 --target http://127.0.0.1:8000 --device auto           the accelerator of this machine, where the target runs on it
    infbench stage1 --kernels ./site-packages/vllm --device sm_90          without a server`,
 	},
 	{
@@ -57,7 +58,7 @@ func stageCommand(c console, n int) *cli.Command {
 	cmd := &cli.Command{Name: name, Usage: text.usage, Description: text.more, Flags: commonFlags()}
 	switch n {
 	case 0:
-		cmd.Flags = join(cmd.Flags, checkpointFlags(), []cli.Flag{&cli.StringFlag{Name: "device", Usage: "accelerator `NAME`, such as h200 or \"h100 x2\", or memory, such as 24GiB: does it fit?"}})
+		cmd.Flags = join(cmd.Flags, checkpointFlags(), []cli.Flag{&cli.StringFlag{Name: "device", Usage: "accelerator `NAME`, such as h200 or \"h100 x2\", memory, such as 24GiB, or \"auto\" for this machine's: does it fit?"}})
 	case 1:
 		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags(), evidenceFlags())
 	case 2, 3:

@@ -17,6 +17,7 @@ type reportWire struct {
 	Error   string             `json:"error,omitempty"`
 	Subject *gates.Subject     `json:"subject"`
 	Ckpt    *checkpointWire    `json:"checkpoint,omitempty"`
+	Host    record.Host        `json:"host,omitzero"`
 	Stages  []stageWire        `json:"stages"`
 	Record  string             `json:"record,omitempty"`
 	Perf    *record.PerfRecord `json:"performance,omitempty"`
@@ -40,13 +41,14 @@ const reportSchema = "infbench.report/v1"
 
 // JSON writes one document about a run. subject may be the zero Subject, when none
 // was learnt; perf may be empty. problem is an error that is no verdict, such as a
-// record that could not be written. ckpt is nil where no checkpoint is shown.
-func JSON(w io.Writer, command string, exit int, problem string, subject gates.Subject, ckpt *Checkpoint, rep stages.Report, about func(id string) gates.Info, where string, perf record.PerfRecord) error {
-	return write(w, report(command, exit, problem, subject, ckpt, rep, about, where, perf))
+// record that could not be written. ckpt is nil where no checkpoint is shown, host the zero
+// one where nobody looked.
+func JSON(w io.Writer, command string, exit int, problem string, subject gates.Subject, ckpt *Checkpoint, host record.Host, rep stages.Report, about func(id string) gates.Info, where string, perf record.PerfRecord) error {
+	return write(w, report(command, exit, problem, subject, ckpt, host, rep, about, where, perf))
 }
 
-func report(command string, exit int, problem string, subject gates.Subject, ckpt *Checkpoint, rep stages.Report, about func(id string) gates.Info, where string, perf record.PerfRecord) reportWire {
-	out := reportWire{Schema: reportSchema, Command: command, Exit: exit, Error: problem, Ckpt: ckpt.wire(), Stages: []stageWire{}, Record: where}
+func report(command string, exit int, problem string, subject gates.Subject, ckpt *Checkpoint, host record.Host, rep stages.Report, about func(id string) gates.Info, where string, perf record.PerfRecord) reportWire {
+	out := reportWire{Schema: reportSchema, Command: command, Exit: exit, Error: problem, Ckpt: ckpt.wire(), Host: host, Stages: []stageWire{}, Record: where}
 	if !subject.IsZero() {
 		out.Subject = &subject
 	}
