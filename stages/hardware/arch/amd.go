@@ -119,13 +119,14 @@ var retries = []string{"gfx902", "gfx904", "gfx909", "gfx90c"}
 // On returns how the target reaches the device.
 //
 //   - Code for a processor runs on that processor alone, there is no order among them:
-//     LLVM AMDGPUUsage, "Processors" and "Target ID".
+//     LLVM AMDGPUUsage, "Processors", and the same comparisons as below.
 //   - Code for a generic target runs on its members: the same, "AMDGPU Generic Processors".
 //   - SPIR-V is compiled when it is loaded, on any device: Clang, "HIP Support", "SPIR-V
-//     Support on HIPAMD".
-//   - Code that names a feature runs only where the process has that setting, code that
-//     does not name it on both: LLVM AMDGPUUsage, "Target ID"; clang-offload-bundler,
-//     "Target ID Compatibility"; the loader holds to it too (ROCr, Isa::IsCompatible).
+//     Support on HIPAMD ToolChain"; HIP's runtime adds it to what each device takes.
+//   - Code that names a feature is loaded only where the process has that setting, code
+//     that does not name it on both: LLVM AMDGPUUsage, "Target Features"; Clang's bundler
+//     (isCompatibleTargetID), ROCr (Isa::IsCompatible) and HIP's runtime
+//     (isCodeObjectCompatibleWithDevice) compare so.
 //
 // Of a device whose xnack nobody stated, the driver's default is taken. It is off, so
 // that code with xnack+ does not run: amdgpu_gmc_noretry_set and kfd_process_xnack_mode

@@ -42,8 +42,8 @@ func TestAMDOn(t *testing.T) {
 		{"gfx12-generic", "gfx1250", arch.None}, // it has a generic target of its own
 		{"gfx12-5-generic", "gfx1250", arch.Compatible},
 		{"gfx13-generic", "gfx1310", arch.None}, // a later one, not known yet
-		// A stated feature: AMDGPUUsage, "Target ID": the process must have that setting,
-		// code that names none runs with both.
+		// A stated feature: AMDGPUUsage, "Target Features": the process must have that
+		// setting, code that names none runs with both.
 		{"gfx90a:xnack+", "gfx90a:xnack+", arch.Native},
 		{"gfx90a:xnack+", "gfx90a:xnack-", arch.None},
 		{"gfx90a:xnack-", "gfx90a:xnack+", arch.None},

@@ -36,12 +36,16 @@ func isBundle(b []byte) bool {
 type head struct {
 	targets    []arch.AMD // one for each code object
 	other      int
+	lines      int // of the table, the empty ones too
 	compressed bool
 	length     int64 // of the bundle, 0 where it is not told
 }
 
 // decoder reads bundles one after the other. The zero decoder is ready.
-type decoder struct{ inflater }
+type decoder struct {
+	inflater
+	buffer *bufio.Reader
+}
 
 // bundle reads the table of the bundle at the beginning of in.
 func (d *decoder) bundle(r io.ReaderAt, in elf.Span) (head, error) {
@@ -54,7 +58,11 @@ func (d *decoder) bundle(r io.ReaderAt, in elf.Span) (head, error) {
 		return d.compressed(r, in)
 	case bytes.HasPrefix(begin[:n], []byte(Magic)):
 		room := in.End - in.Off
-		return table(bufio.NewReaderSize(io.NewSectionReader(r, in.Off, room), page), uint64(room))
+		if d.buffer == nil {
+			d.buffer = bufio.NewReaderSize(nil, page)
+		}
+		d.buffer.Reset(io.NewSectionReader(r, in.Off, room))
+		return table(d.buffer, uint64(room))
 	case bytes.HasPrefix([]byte(Magic), begin[:n]):
 		return head{}, fmt.Errorf("cut short after %d bytes: %w", n, io.ErrUnexpectedEOF)
 	}
@@ -128,7 +136,7 @@ func table(r io.Reader, size uint64) (head, error) {
 // judge sorts out the entries of a table that ends at end. No entry may lie inside the
 // table or share a part of another, though two may be one.
 func judge(entries []entry, end uint64) (head, error) {
-	h := head{length: int64(end)}
+	h := head{length: int64(end), lines: len(entries)}
 	entries = slices.DeleteFunc(entries, func(e entry) bool { return e.size == 0 }) // nothing to run: the host's, mostly
 	for _, e := range entries {
 		h.length = max(h.length, int64(e.off+e.size))
@@ -156,7 +164,8 @@ func judge(entries []entry, end uint64) (head, error) {
 
 // target returns what an entry was compiled for. Its ID is the kind, the triple and the
 // target, such as hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+; the triple's fourth part is
-// empty or "unknown", and was left out by compilers of before 2021.
+// empty or "unknown". Before version 4 of the code object's format it was left out, and
+// features were written gfx906+sramecc: AMDGPUUsage, "Code Object V2 to V3 Target ID".
 func target(id string) (arch.AMD, bool) {
 	kind, rest, _ := strings.Cut(id, "-")
 	if kind != "hip" && kind != "hipv4" && kind != "openmp" {
@@ -164,7 +173,12 @@ func target(id string) (arch.AMD, bool) {
 	}
 	for _, triple := range []string{"amdgcn-amd-amdhsa-", "spirv64-amd-amdhsa-"} {
 		if name, ok := strings.CutPrefix(rest, triple); ok {
-			t, err := arch.ParseAMD(strings.TrimPrefix(strings.TrimPrefix(name, "unknown"), "-"))
+			name = strings.TrimPrefix(strings.TrimPrefix(name, "unknown"), "-")
+			if !strings.Contains(name, ":") && strings.Contains(name, "+") {
+				name = strings.ReplaceAll(name, "+", "+:") + "+" // gfx906+:sramecc+
+				name = strings.Replace(name, "+:", ":", 1)
+			}
+			t, err := arch.ParseAMD(name)
 			return t, err == nil
 		}
 	}

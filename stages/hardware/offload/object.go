@@ -50,8 +50,9 @@ func Object(b []byte) (arch.AMD, error) {
 	t := arch.AMD{Processor: name}
 	switch {
 	case version == 3:
-		// One bit each, which says nothing of a processor without the feature: ROCm's
-		// loader and comgr (getElfIsaNameV3) read it so.
+		// One bit each, which says nothing of a processor without the feature. Code for
+		// either setting has it set and is taken for on: AMDGPUUsage, "Code Object V2 to V3
+		// Target ID"; so HIP's runtime reads it too (getTripleTargetIDFromCodeObject).
 		t.XNACK = switched(slices.Contains(withXNACK, name), flags&0x100 != 0)
 		t.SRAMECC = switched(slices.Contains(withSRAMECC, name), flags&0x200 != 0)
 	case strings.HasPrefix(name, "gfx125"), strings.HasPrefix(name, "gfx12-5"):

@@ -71,15 +71,17 @@ func Head(b []byte) (targets []arch.AMD, length int64, err error) {
 
 const (
 	maxBundles = 1 << 16 // a bundle is a source file; the largest libraries have some thousands
+	maxLines   = 1 << 20 // of all tables: compressed ones could repeat themselves for nothing
 	page       = 4096    // what the bundles of a section are aligned to
 )
 
 // walker goes through one file.
 type walker struct {
-	r    io.ReaderAt
-	dec  decoder
-	lib  Library
-	seen map[arch.AMD]bool
+	r     io.ReaderAt
+	dec   decoder
+	lib   Library
+	lines int
+	seen  map[arch.AMD]bool
 }
 
 func (w *walker) file(size int64) (Library, error) {
@@ -163,6 +165,9 @@ func (w *walker) section(in elf.Span) error {
 		h, err := w.dec.bundle(w.r, elf.Span{Off: start, End: in.End})
 		if err != nil {
 			return fmt.Errorf("bundle at %d: %w", start-in.Off, err)
+		}
+		if w.lines += h.lines; w.lines > maxLines {
+			return fmt.Errorf("more than %d entries", maxLines)
 		}
 		w.add(h.targets...)
 		w.lib.Other += h.other
