@@ -45,12 +45,12 @@ func Open(ctx context.Context, ep endpoint.Endpoint, o Options) (Subject, error)
 	if o.Budget <= 0 {
 		o.Budget = DefaultBudget
 	}
-	speeds := o.Speeds
-	if speeds == (Speeds{}) {
-		var err error
-		if speeds, err = speedsOf(ctx, ep); err != nil {
-			return Subject{}, err
-		}
+	speeds, err := speedsOf(ctx, ep) // which also tells whether it answers at all
+	if err != nil {
+		return Subject{}, err
+	}
+	if o.Speeds != (Speeds{}) {
+		speeds = o.Speeds
 	}
 	s := Subject{ep, o, speeds}
 	if o.Stated != nil {

@@ -48,10 +48,15 @@ func streamContract(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, e
 	if bad {
 		return seen, nil
 	}
-	tokens := a.Usage.Completion.Or(len(a.Timing.Marks))
-	spread := a.Timing.LastToken - a.Timing.FirstToken
-	if reads := readsOf(a); tokens >= bufferedTokens && (reads <= 2 || spread < a.Timing.Ended/50) {
-		return seen.With("%d tokens came in %d reads within %v of the %v that the answer took", tokens, reads, spread.Round(time.Millisecond), a.Timing.Ended.Round(time.Millisecond)).
+	last := a
+	for tries := 0; buffered(last) && tries < 2; tries++ { // a client that is starved of its processor reads all at once too
+		if last = ep.Stream(ctx, x.asked); last.Err() != nil {
+			return gates.Finding{}, last.Err()
+		}
+	}
+	if buffered(last) {
+		t := last.Timing
+		return seen.With("%d tokens came in %d reads within %v of the %v that the answer took, three times", tokensOf(last), readsOf(last), (t.LastToken-t.FirstToken).Round(time.Millisecond), t.Ended.Round(time.Millisecond)).
 			With("something buffers the stream: a time to the first token would mean nothing"), nil
 	}
 	if len(a.Broke) > 0 {
@@ -59,6 +64,15 @@ func streamContract(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, e
 	}
 	return gates.Pass("%d events with text in %d reads, finish_reason %s, [DONE]", len(a.Timing.Marks), a.Timing.Reads, gates.Quote(a.Finish, 20)), nil
 }
+
+// buffered reports whether an answer of some length came in one piece or two.
+func buffered(a endpoint.Answer) bool {
+	spread := a.Timing.LastToken - a.Timing.FirstToken
+	return tokensOf(a) >= bufferedTokens && (readsOf(a) <= 2 || spread < a.Timing.Ended/50)
+}
+
+// tokensOf counts the tokens of an answer, by its reads where the server does not.
+func tokensOf(a endpoint.Answer) int { return a.Usage.Completion.Or(len(a.Timing.Marks)) }
 
 // aboutStream reports whether a failure is one of the stream itself, and not of the
 // way to the server.
