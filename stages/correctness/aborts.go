@@ -44,7 +44,7 @@ func aborts(ctx context.Context, ep Subject) (gates.Finding, error) {
 			bystander = ask(ctx, ep, 301)
 			return
 		}
-		long := endpoint.Chat(endpoint.NewProse(302).Sentences(4) + " List the numbers from 1 to 40.").MaxTokens(96)
+		long := endpoint.Chat(endpoint.NewProse(302).Sentences(4) + " List the numbers from 1 to 120.").MaxTokens(320) // long, so that it is not over before it is dropped
 		for range drops {
 			early, leave := context.WithCancel(ctx)
 			waited := time.AfterFunc(max(time.Millisecond, first.answer.Timing.FirstToken/2), leave)
