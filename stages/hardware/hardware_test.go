@@ -23,12 +23,12 @@ func TestMain(m *testing.M) {
 }
 
 // Each check that asks a server fires on its faults and is silent on the healthy
-// engine; the check of kernels has fixtures of its own kind.
+// engine; those of compiled code have fixtures of its own kind.
 func TestChecksBothWays(t *testing.T) {
 	t.Parallel()
 	var asking []gates.Check[Subject]
 	for _, c := range Checks() {
-		if c.ID != "hardware/kernels" {
+		if !ofCode(c.ID) {
 			asking = append(asking, c)
 		}
 	}

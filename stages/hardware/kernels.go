@@ -144,7 +144,7 @@ func line(r kernels.Row, d arch.Device) string {
 	default:
 		out += " → " + r.Reach.String()
 	}
-	if r.Why != "" && (r.Fails() || r.Lacks() || r.Slow()) && d != (arch.Device{}) && r.Role != kernels.Unlisted {
+	if r.Why != "" && (r.Fails() || r.Lacks() || r.Slow()) && d != (arch.Device{}) {
 		out += " (" + r.Why + ")"
 	}
 	if len(r.Targets) > 0 && len(r.Objects) > 0 {

@@ -1,7 +1,6 @@
 package hardware
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -17,16 +16,31 @@ import (
 	"infbench/gates/gatetest"
 	"infbench/stages/endpoint"
 	"infbench/stages/hardware/fatbin/fatbintest"
+	"infbench/stages/hardware/kernels"
+	"infbench/stages/hardware/offload/offloadtest"
+	"infbench/stages/hardware/tree"
 )
 
 // TestKernels runs hardware/kernels over its fixtures. A file "X.targets" becomes the
-// library X with the targets that it lists, in the form of [fatbintest.Library]; any
-// other file is written as it is. In the comment "kernels: NAME …" names paths,
+// library X with the targets that it lists, in the form of [fatbintest.Library], one
+// "X.bundles" one in the form of [offloadtest.Library]; any other file is written as it is. In the comment "kernels: NAME …" names paths,
 // "device: NAME" the device, "cut: NAME BYTES" cuts the end off a file, "link: NAME
 // TARGET" makes a link, and "server: WHY" puts the check to a server whose engine has
-// no kernels because of WHY, or has them when WHY is "yes".
+// no kernels because of WHY, or has them when WHY is "yes". "image: PLATFORM" makes what was
+// read an image, and "needs: LIBRARY NAME" makes a library ask the loader for another.
 func TestKernels(t *testing.T) {
-	gatetest.Run(t, kernelsCheck(t), kernelsSubject)
+	var list []gates.Check[Subject]
+	for _, c := range Checks() {
+		if ofCode(c.ID) {
+			list = append(list, c)
+		}
+	}
+	gatetest.Run(t, list, kernelsSubject)
+}
+
+// ofCode reports whether a check looks at compiled code, and asks no server.
+func ofCode(id string) bool {
+	return slices.Contains([]string{"hardware/kernels", "hardware/runtimes", "hardware/compilers", "hardware/processor"}, id)
 }
 
 func kernelsCheck(t *testing.T) []gates.Check[Subject] {
@@ -49,6 +63,13 @@ func kernelsSubject(t *testing.T, fixture *txtar.Archive) Subject {
 			}
 			name, data = n, lib
 		}
+		if n, ok := strings.CutSuffix(name, ".bundles"); ok {
+			lib, err := offloadtest.Library(string(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			name, data = n, lib
+		}
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -65,7 +86,17 @@ func kernelsSubject(t *testing.T, fixture *txtar.Archive) Subject {
 	}
 	s := Subject{Device: gatetest.Field(fixture, "device")}
 	for name := range strings.FieldsSeq(gatetest.Field(fixture, "kernels")) {
-		s.Kernels = append(s.Kernels, filepath.Join(dir, name))
+		s.Kernels = append(s.Kernels, stock(t, filepath.Join(dir, name))...)
+	}
+	for i := range s.Kernels {
+		if p := gatetest.Field(fixture, "image"); p != "" {
+			s.Kernels[i].Platform = p
+		}
+		for j, l := range s.Kernels[i].Libraries {
+			if name, need, ok := strings.Cut(gatetest.Field(fixture, "needs"), " "); ok && l.Path == name {
+				s.Kernels[i].Libraries[j].Needs = []string{need}
+			}
+		}
 	}
 	if why := gatetest.Field(fixture, "server"); why != "" {
 		s.Endpoint = kernelsServer(t)
@@ -130,7 +161,7 @@ func TestKernelsHoldNoPath(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "liba.so"), lib[:len(lib)-1], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := Subject{Device: "sm_90", Kernels: []string{dir, filepath.Join(dir, "missing.so"), filepath.Join(dir, "liba.so", "x")}}
+	s := Subject{Device: "sm_90", Kernels: stock(t, dir, filepath.Join(dir, "missing.so"), filepath.Join(dir, "liba.so", "x"))}
 	v := gates.Run(t.Context(), kernelsCheck(t)[0], s)
 	all := v.Summary() + strings.Join(v.Evidence(), "\n")
 	if v.Status() != gates.Failed || strings.Contains(all, dir) || strings.Contains(all, filepath.Base(filepath.Dir(dir))) {
@@ -151,22 +182,26 @@ func TestKernelsManyLibraries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	v := gates.Run(t.Context(), kernelsCheck(t)[0], Subject{Device: "9.0", Kernels: []string{dir}})
+	v := gates.Run(t.Context(), kernelsCheck(t)[0], Subject{Device: "9.0", Kernels: stock(t, dir)})
 	ev := v.Evidence()
-	if want := "nothing in 1 of 30 libraries with CUDA code runs on sm_90: lib29.so.1 (sm_80)"; v.Summary() != want {
+	if want := "nothing in 1 of 30 libraries with device code runs on sm_90: lib29.so.1 (sm_80)"; v.Summary() != want {
 		t.Errorf("got %q, want %q", v.Summary(), want)
 	}
-	if want := "lib29.so.1: sm_80 → none"; len(ev) == 0 || ev[0] != want || ev[len(ev)-1] != "… and 21 more libraries" {
+	if want := "lib29.so.1: sm_80 → none"; len(ev) == 0 || ev[0] != want || ev[len(ev)-1] != "… and 22 more libraries" {
 		t.Errorf("evidence %q, want %q first and the rest counted", ev, want)
 	}
 }
 
-func TestKernelsInterrupted(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(gates.ErrStopped)
-	v := gates.Run(ctx, kernelsCheck(t)[0], Subject{Device: "sm_90", Kernels: []string{t.TempDir()}})
-	if v.Status() != gates.Skipped {
-		t.Errorf("%s: %s", v.Status(), v.Summary())
+// stock reads what is at the paths.
+func stock(t *testing.T, paths ...string) []kernels.Inventory {
+	t.Helper()
+	var out []kernels.Inventory
+	for _, path := range paths {
+		inv, err := kernels.Read(t.Context(), path, tree.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, inv)
 	}
+	return out
 }

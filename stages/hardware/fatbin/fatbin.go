@@ -346,21 +346,5 @@ func orEOF(err error) error {
 	return err
 }
 
-// On returns how the library reaches the device: as the best of its targets does.
-//
-// Where none does, relocatable code may: "If the cubin does not match the target
-// architecture at load time, the driver re-invokes the device linker […] If PTX or
-// cubin for the target architecture is not found for an object, then the link will
-// fail" (CUDA Compiler Driver NVCC, "JIT Linking Support"). It is told apart from
-// PTX: it is documented, and was not tried on a device for this package.
-func (l Library) On(d arch.Device) arch.Reach {
-	if r := arch.Best(l.Targets, d); r != arch.None || len(l.objects) == 0 {
-		return r
-	}
-	for _, o := range l.objects {
-		if arch.Best(o, d) == arch.None {
-			return arch.None
-		}
-	}
-	return arch.ByLink
-}
+// Objects lists, for each relocatable object, what it was compiled for, equal lists once.
+func (l Library) Objects() [][]arch.CUDA { return l.objects }

@@ -48,27 +48,6 @@ func TestReadAt(t *testing.T) {
 	}
 }
 
-// The driver links again only when every object has something for the device.
-func TestLinkAtLoad(t *testing.T) {
-	t.Parallel()
-	d, _ := arch.ParseDevice("sm_90")
-	for text, want := range map[string]arch.Reach{
-		"sm_80\nrelocatable:\ncompute_80\n\nsm_90\n":      arch.ByLink,
-		"sm_80\nrelocatable:\ncompute_80\n\nsm_80\n":      arch.None,
-		"sm_80\nrelocatable:\nsm_80\n":                    arch.None,
-		"sm_90\nrelocatable:\nsm_80\n":                    arch.Native,
-		"relocatable:\nsm_80\ncompute_90\n\ncompute_80\n": arch.ByLink,
-	} {
-		l, err := readBytes(library(t, text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := l.On(d); got != want {
-			t.Errorf("%q on %s: got %s, want %s", text, d, got, want)
-		}
-	}
-}
-
 // Longer headers, zeros between fat binaries, other kinds of entries, and a module of
 // CUDA 12 whose own flags alone say that it is for one architecture.
 func TestShapesSeenInLibraries(t *testing.T) {

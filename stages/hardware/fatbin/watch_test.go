@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -26,15 +27,12 @@ import (
 
 // said is all that a library says, as text.
 func said(l fatbin.Library) string {
-	s := fmt.Sprintf("%s; relocatable: %s; %d entries, %d others", arch.Join(l.Targets), arch.Join(l.Relocatable), l.Entries, l.Other)
-	for sm := 70; sm < 130; sm++ {
-		d, err := arch.ParseDevice(fmt.Sprintf("sm_%d", sm))
-		if err != nil {
-			panic(err)
-		}
-		s += "\n" + d.String() + " " + l.On(d).String()
+	var objects []string
+	for _, o := range l.Objects() {
+		objects = append(objects, arch.Join(o))
 	}
-	return s
+	slices.Sort(objects)
+	return fmt.Sprintf("%s; relocatable: %s in %q; %d entries, %d others", arch.Join(l.Targets), arch.Join(l.Relocatable), objects, l.Entries, l.Other)
 }
 
 // chunked reads in pieces of random sizes.

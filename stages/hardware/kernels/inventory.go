@@ -20,6 +20,8 @@ type Inventory struct {
 	// Plain counts libraries without device code, NotELF files that are called libraries and
 	// are none, Links what was not followed.
 	Plain, NotELF, Links int
+	// Notes say what was passed over.
+	Notes []string
 }
 
 // Damaged is a file that could not be read.
@@ -47,6 +49,7 @@ func Join(list ...Inventory) Inventory {
 		all.Plain += inv.Plain
 		all.NotELF += inv.NotELF
 		all.Links += inv.Links
+		all.Notes = append(all.Notes, inv.Notes...)
 	}
 	return all
 }

@@ -10,6 +10,8 @@ import (
 type Library struct {
 	// Path is where it lies in what was read, with slashes.
 	Path string
+	// Files counts the files behind it: a folder of kernel files counts as one library.
+	Files int
 	// Targets lists what can be loaded as it is, sorted, each once.
 	Targets []arch.Target
 	// Objects lists, for each relocatable object, what it was compiled for: code that has

@@ -131,7 +131,7 @@ func roleOf(file string, engines []string) libraryRole {
 		}
 	}
 	if len(engines) == 0 {
-		return libraryRole{Role: Required, Why: "it was named"}
+		return libraryRole{Role: Required}
 	}
 	return libraryRole{}
 }

@@ -28,10 +28,12 @@ type inventoryWire struct {
 	Plain     int           `json:"without_device_code"`
 	NotELF    int           `json:"not_elf"`
 	Links     int           `json:"links"`
+	Notes     []string      `json:"notes,omitempty"`
 }
 
 type libraryWire struct {
 	Path    string     `json:"path"`
+	Files   int        `json:"files,omitempty"` // where it is more than one
 	Targets []string   `json:"targets"`
 	Objects [][]string `json:"relocatable_objects,omitempty"`
 	Needs   []string   `json:"needs,omitempty"`
@@ -46,10 +48,13 @@ type damagedWire struct {
 func (inv Inventory) MarshalJSON() ([]byte, error) {
 	w := inventoryWire{
 		Schema: inventorySchema, Name: inv.Name, Kind: inv.Kind, Platform: inv.Platform, Digest: inv.Digest, Engines: inv.Engines(),
-		Libraries: []libraryWire{}, Marks: inv.Marks, Plain: inv.Plain, NotELF: inv.NotELF, Links: inv.Links,
+		Libraries: []libraryWire{}, Marks: inv.Marks, Plain: inv.Plain, NotELF: inv.NotELF, Links: inv.Links, Notes: inv.Notes,
 	}
 	for _, l := range inv.Libraries {
 		lw := libraryWire{Path: l.Path, Targets: names(l.Targets), Needs: l.Needs}
+		if l.Files > 1 {
+			lw.Files = l.Files
+		}
 		for _, o := range l.Objects {
 			lw.Objects = append(lw.Objects, names(o))
 		}
@@ -77,10 +82,10 @@ func (inv *Inventory) UnmarshalJSON(b []byte) error {
 	}
 	out := Inventory{
 		Name: gates.Printable(w.Name, 200), Kind: gates.Printable(w.Kind, 60), Platform: gates.Printable(w.Platform, 60), Digest: gates.Printable(w.Digest, 100),
-		Marks: printable(w.Marks), Plain: w.Plain, NotELF: w.NotELF, Links: w.Links,
+		Marks: printable(w.Marks), Plain: w.Plain, NotELF: w.NotELF, Links: w.Links, Notes: printable(w.Notes),
 	}
 	for _, lw := range w.Libraries {
-		l := Library{Path: gates.Printable(lw.Path, maxPath), Needs: printable(lw.Needs)}
+		l := Library{Path: gates.Printable(lw.Path, maxPath), Files: max(1, lw.Files), Needs: printable(lw.Needs)}
 		var err error
 		if l.Targets, err = targets(lw.Targets); err != nil {
 			return fmt.Errorf("%s: %w", l.Path, err)
