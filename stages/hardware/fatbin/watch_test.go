@@ -174,9 +174,9 @@ func TestCapturedEndless(t *testing.T) {
 	t.Parallel()
 	e := fatbintest.Entry{Kind: 2, SM: 90, Header: 48, Flags: 0x2000}
 	for name, data := range map[string][]byte{
-		"entries": fatbintest.Region(times(e, 1<<18)...),
-		"regions": bytes.Repeat(fatbintest.Region(e), 1<<17),
-		"nested":  nested(1 << 17),
+		"entries": fatbintest.Region(times(e, 1<<17)...),
+		"regions": bytes.Repeat(fatbintest.Region(e), 1<<15),
+		"nested":  nested(1 << 14),
 	} {
 		b := fatbintest.ELF(fatbintest.Section{Name: ".nv_fatbin", Data: data})
 		want, wantErr := readBytes(b)

@@ -122,12 +122,12 @@ func (v *visitor) layers(s store, refs []ref) error {
 		if again[r.name]--; again[r.name] == 0 {
 			delete(read, r.name)
 		}
-		dangling, links := v.seen.lay(l.entries)
+		dangling, links := v.seen.lay(l.entries, v.bounds.kept-v.kept)
 		if dangling > 0 {
 			v.report.Notes = append(v.report.Notes, fmt.Sprintf("layer %d of %d: %d × a hard link to a file that no layer has: not read", i+1, len(refs), dangling))
 		}
 		v.kept += links
-		if err := v.entry(""); err != nil {
+		if err := v.spent(); err != nil {
 			return err
 		}
 	}

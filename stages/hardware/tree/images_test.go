@@ -438,7 +438,9 @@ func TestDockerLinks(t *testing.T) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, m := range []struct{ name, link, data string }{
-		{"x/layer.tar", "", string(l)}, {"y/layer.tar", "../x/layer.tar", ""}, {"z.json", "", string(config)},
+		{"x/layer.tar", "", string(l)},
+		{"y/layer.tar", "../x/layer.tar", ""},
+		{"z.json", "", string(config)},
 		{"manifest.json", "", `[{"Config":"z.json","RepoTags":["e:1"],"Layers":["x/layer.tar","y/layer.tar"]}]`},
 	} {
 		h := &tar.Header{Name: m.name, Mode: 0o644, Size: int64(len(m.data)), Typeflag: tar.TypeReg, Linkname: m.link}
@@ -521,17 +523,21 @@ func TestBounds(t *testing.T) {
 	for i := range 200 {
 		fmt.Fprintf(&many, "file-%03d %s\n", i, strings.Repeat("x", 50))
 	}
+	for i := range 60 {
+		fmt.Fprintf(&many, "link-%03d => file-000\n", i)
+	}
 	img := imageOf(t, "linux/amd64", zipped, many.String(), "a one")
 	for form, write := range forms {
 		path := write(t, img)
 		for want, change := range map[string]func(b *bounds){
-			"more than 100 entries":           func(b *bounds) { b.entries = 100 },
-			"names of more than 1 MiB":        func(b *bounds) { b.names = 1 << 10; b.names += 1 }, // rounds down to 0
-			"more than 50 files to look into": func(b *bounds) { b.kept = 50 },
-			"more than 20000 bytes":           func(b *bounds) { b.unpacked = 20_000 },
-			"an image of 2 layers":            func(b *bounds) { b.layers = 1 },
-			"no such document has":            func(b *bounds) { b.document = 100 },
-			"an archive of more than 3":       func(b *bounds) { b.outer = 3 },
+			"more than 100 entries":            func(b *bounds) { b.entries = 100 },
+			"names of more than 1 MiB":         func(b *bounds) { b.names = 1 << 10; b.names += 1 }, // rounds down to 0
+			"more than 50 files to look into":  func(b *bounds) { b.kept = 50 },
+			"more than 250 files to look into": func(b *bounds) { b.kept = 250 }, // with their second names
+			"more than 20000 bytes":            func(b *bounds) { b.unpacked = 20_000 },
+			"an image of 2 layers":             func(b *bounds) { b.layers = 1 },
+			"no such document has":             func(b *bounds) { b.document = 100 },
+			"an archive of more than 3":        func(b *bounds) { b.outer = 3 },
 		} {
 			if strings.HasPrefix(want, "an archive") && form == "layout" {
 				continue

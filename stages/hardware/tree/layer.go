@@ -29,9 +29,6 @@ var errNoTar = errors.New("no tar archive")
 // in it, where that can be done.
 func (v *visitor) layer(blob io.Reader, at io.ReaderAt) (*layer, error) {
 	packedSum, plainSum := sha256.New(), sha256.New()
-	if at != nil {
-		blob = metered{blob, &v.budget}
-	}
 	raw := bufio.NewReaderSize(io.TeeReader(blob, packedSum), bufferBytes)
 	head, err := raw.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -43,9 +40,12 @@ func (v *visitor) layer(blob io.Reader, at io.ReaderAt) (*layer, error) {
 	}
 	defer done()
 	packed := isPacked(head)
-	if packed {
+	switch {
+	case packed:
 		at = nil
 		content = bufio.NewReaderSize(io.TeeReader(metered{content, &v.budget}, plainSum), bufferBytes)
+	case at != nil: // otherwise it comes out of a stream that is paid for
+		content = metered{content, &v.budget}
 	}
 	l := &layer{}
 	if err := v.readEntries(l, &counting{r: content}, at); err != nil {

@@ -64,25 +64,23 @@ func (b *budget) entry(path string) error {
 	b.entries++
 	b.names += int64(len(path))
 	switch {
-	case b.ctx.Err() != nil:
-		return context.Cause(b.ctx)
 	case b.entries > b.bounds.entries:
 		return tooMuch("more than %d entries: name a narrower folder, or the library itself", int64(b.bounds.entries))
 	case b.names > b.bounds.names:
 		return tooMuch("names of more than %d MiB: name a narrower folder, or the library itself", b.bounds.names>>20)
-	case b.kept > b.bounds.kept:
-		return tooMuch("more than %d files to look into: name a narrower folder, or the library itself", int64(b.bounds.kept))
 	}
-	return nil
+	return b.spent()
 }
 
-// spent says that too much was unpacked, to whom a visitor did not.
+// spent says that too much was unpacked or kept, which only its reader was told so far.
 func (b *budget) spent() error {
 	switch {
 	case b.ctx.Err() != nil:
 		return context.Cause(b.ctx)
 	case b.unpacked > b.bounds.unpacked:
 		return tooMuch("it unpacks to more than %d bytes: unpack the library that is meant and name it", b.bounds.unpacked)
+	case b.kept > b.bounds.kept:
+		return tooMuch("more than %d files to look into: name a narrower folder, or the library itself", int64(b.bounds.kept))
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (s *inStream) read(v *visitor, z io.Reader) error {
 func (s *inStream) part(v *visitor, name string, size int64, r *bufio.Reader) error {
 	head, err := r.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil //nolint:nilerr // the archive's own reader meets it too, and says where
+		return nil // the archive's own reader meets it too, and says where
 	}
 	text := bytes.TrimLeft(head, " \t\r\n")
 	if isTar(head) || isPacked(head) || len(bytes.TrimLeft(head, "\x00")) == 0 && size > 0 {

@@ -317,8 +317,8 @@ func FuzzLayer(f *testing.F) {
 			return
 		}
 		var u union
-		u.lay(l.entries)
-		u.lay(l.entries)
+		u.lay(l.entries, usual.kept)
+		u.lay(l.entries, usual.kept)
 		below := map[string]int{}
 		for path := range u.files {
 			if name, ok := clean(path); !ok || name != path {

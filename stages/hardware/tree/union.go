@@ -36,8 +36,8 @@ type union struct {
 }
 
 // lay lays a layer on those before it, and returns how many hard links led to no file, and
-// how many to one that is kept.
-func (u *union) lay(entries []entry) (dangling, links int) {
+// how many to one that is kept. It gives up when those are more than there is room for.
+func (u *union) lay(entries []entry, room int) (dangling, links int) {
 	// A whiteout hides what lower layers have, wherever in its own layer it stands.
 	for _, e := range entries {
 		switch e.kind {
@@ -58,7 +58,9 @@ func (u *union) lay(entries []entry) (dangling, links int) {
 			e.id = nothing
 			if id, ok := u.files[e.target]; ok {
 				e.id = id
-				links++
+				if links++; links > room {
+					return dangling, links
+				}
 			}
 			u.add(e)
 		case regular, folder, other:

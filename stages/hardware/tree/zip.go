@@ -116,7 +116,7 @@ func (v *visitor) member(f io.ReaderAt, m member) (e entry, ok bool, err error) 
 		err = fmt.Errorf("compressed by method %d, which is not read: unpack it and name the folder", m.Method)
 	}
 	if err != nil {
-		return v.broken(name, err), true, nil //nolint:nilerr // it is kept with the file
+		return v.broken(name, err), true, nil
 	}
 	defer r.Close()
 	e = v.show(File{path: name, size: int64(size), stream: metered{r, &v.budget}})
