@@ -34,7 +34,7 @@ grep -E '^(infbench|cuobjdump) ' "$work/times" | awk '{ n[$1]++; t[$1, n[$1]] = 
 # The list: architectures with their suffixes; cuobjdump's file names leave the f off machine code for a family.
 python3 - "$work/ours.json" "$work/theirs" <<'PY'
 import json, re, sys
-ours = {t.replace(" (PTX)", "") for l in json.load(open(sys.argv[1]))["kernels"][0]["libraries"] for t in l["targets"]}
+ours = {t.replace(" (PTX)", "") for l in json.load(open(sys.argv[1]))["kernels"]["inventories"][0]["libraries"] for t in l["targets"]}
 theirs = {("compute_" if k == "PTX" else "sm_") + a for k, a in re.findall(r"^(ELF|PTX) file +\d+: .*\.sm_([0-9]+[af]?)\.", open(sys.argv[2]).read(), re.M)}
 bare = {t[:-1] if t.startswith("sm_") and t.endswith("f") else t for t in ours}
 print("the same list:", bare == theirs, "ours " + " ".join(sorted(ours)) if bare != theirs else "")

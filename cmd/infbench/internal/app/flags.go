@@ -78,8 +78,13 @@ func checkpointFlags() []cli.Flag {
 func hardwareFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "device", Usage: "accelerator `NAME`, such as sm_90, \"h200 x8\" or gfx942, where the server does not tell; \"auto\" takes that of this machine"},
-		&cli.StringSliceFlag{Name: "kernels", Usage: "`PATH` of a library or folder whose compiled kernels are read; may be repeated"},
+		&cli.StringSliceFlag{Name: "kernels", Usage: "`PATH` of an image archive or layout, a wheel, a folder or a library whose compiled kernels are read; may be repeated"},
+		platformFlag(),
 	}
+}
+
+func platformFlag() cli.Flag {
+	return &cli.StringFlag{Name: "platform", DefaultText: "Linux on this machine's architecture", Usage: "which `PLATFORM` of an image of several, such as linux/arm64"}
 }
 
 func evidenceFlags() []cli.Flag {
@@ -158,6 +163,9 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	}
 	if ctx.IsSet("kernels") {
 		s.Hardware.Kernels = ctx.StringSlice("kernels")
+	}
+	if ctx.IsSet("platform") {
+		s.Hardware.Platform = ctx.String("platform")
 	}
 	s.json, s.quiet = ctx.Bool("json"), ctx.Bool("quiet")
 	s.waitReady, s.deadline, s.line, s.report = ctx.Duration("wait-ready"), ctx.Duration("deadline"), ctx.Bool("line"), ctx.String("report")

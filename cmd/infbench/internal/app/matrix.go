@@ -22,10 +22,23 @@ what was not run says why. Numbers are not ranked here.
 
 Examples:
    infbench matrix bench/runs/*.jsonl
-   infbench matrix --markdown bench/runs/*.jsonl > matrix.md`,
-		Flags:  append([]cli.Flag{jsonFlag()}, &cli.BoolFlag{Name: "markdown", Usage: "a Markdown table"}),
+   infbench matrix --markdown bench/runs/*.jsonl > matrix.md
+
+With --kernels it reads images, wheels, folders, or reports of stage 1 instead, and shows their compiled kernels against devices:
+   infbench matrix --kernels old.tar new.tar --device sm_90 --device sm_120
+   infbench matrix --kernels reports/*.json                            what infbench stage1 --kernels PATH --json wrote`,
+		Flags: append([]cli.Flag{jsonFlag()}, &cli.BoolFlag{Name: "markdown", Usage: "a Markdown table"},
+			&cli.BoolFlag{Name: "kernels", Usage: "compiled kernels against devices"},
+			&cli.StringSliceFlag{Name: "device", DefaultText: "the common ones", Usage: "with --kernels: accelerator `NAME`, such as sm_120, h200 or gfx942; may be repeated"},
+			platformFlag()),
 		Before: onlyFiles,
 		Action: func(ctx *cli.Context) error {
+			if ctx.Bool("kernels") {
+				return kernelMatrix(c, ctx)
+			}
+			if ctx.IsSet("device") || ctx.IsSet("platform") {
+				return usagef("--device and --platform go with --kernels")
+			}
 			files, err := expand(ctx.Args().Slice())
 			if err != nil {
 				return err

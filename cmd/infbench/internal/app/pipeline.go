@@ -46,8 +46,9 @@ type pipeline struct {
 	problem   string
 	abilities []record.Ability
 	kept      *keeper
-	looking   sync.WaitGroup  // for the look at this machine
-	memory    hardware.Memory // that the checkpoint shall fit, stage 0 alone
+	looking   sync.WaitGroup   // for the look at this machine
+	hardware  hardware.Subject // as stage 1 saw it
+	memory    hardware.Memory  // that the checkpoint shall fit, stage 0 alone
 }
 
 // stagesOf builds the stages with the given numbers.
@@ -116,13 +117,18 @@ func (p *pipeline) openProbed(ctx context.Context) (endpoint.Endpoint, error) {
 }
 
 func (p *pipeline) openHardware(ctx context.Context) (hardware.Subject, error) {
-	s := hardware.Subject{Device: p.ses.set.Hardware.Device, Auto: p.ses.set.auto, Kernels: p.ses.set.Hardware.Kernels, Host: p.ses.host(ctx)}
-	if p.ses.set.Target == "" {
-		return s, nil
-	}
+	s := hardware.Subject{Device: p.ses.set.Hardware.Device, Auto: p.ses.set.auto, Host: p.ses.host(ctx)}
 	var err error
-	s.Endpoint, err = p.ses.open(ctx)
-	return s, err
+	if s.Kernels, err = stock(ctx, p.ses.set.Hardware); err != nil {
+		return s, err
+	}
+	if p.ses.set.Target != "" {
+		if s.Endpoint, err = p.ses.open(ctx); err != nil {
+			return s, err
+		}
+	}
+	p.hardware = s
+	return s, nil
 }
 
 // measure proves that the record can be written, then measures.
@@ -248,6 +254,20 @@ func (p *pipeline) shownHost() record.Host {
 		return record.Host{}
 	}
 	return p.ses.host(p.ctx.Context)
+}
+
+// beside is what the document tells besides the verdicts.
+func (p *pipeline) beside() render.Beside {
+	return render.Beside{Checkpoint: p.checkpoint(), Kernels: p.kernels(), Host: p.shownHost()}
+}
+
+// kernels returns the compiled code that was read, where stage 1 is all there is.
+func (p *pipeline) kernels() *render.Kernels {
+	if p.command != "stage1" || len(p.hardware.Kernels) == 0 || p.ses.set.quiet && !p.ses.set.json {
+		return nil
+	}
+	d, _, _ := p.hardware.On() // none where none is known
+	return &render.Kernels{Inventories: p.hardware.Kernels, Device: d}
 }
 
 // probeStore tries the record file before anything is asked, as far as its name is
@@ -380,7 +400,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 		return exitOf(exit)
 	}
 	if p.ses.set.json {
-		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), p.shownHost(), rep, about, where, perf); err != nil {
+		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.beside(), rep, about, where, perf); err != nil {
 			return reportError{exit, err}
 		}
 		return exitOf(exit)
@@ -391,7 +411,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 // writeReport writes the JSON report to a file.
 func (p *pipeline) writeReport(path string, exit int, rep stages.Report, where string, perf record.PerfRecord) error {
 	return whole(path, func(w io.Writer) error {
-		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.checkpoint(), p.shownHost(), rep, about, where, perf)
+		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.beside(), rep, about, where, perf)
 	})
 }
 
@@ -446,6 +466,9 @@ func (p *pipeline) show(rep stages.Report, perf record.PerfRecord, exit int, whe
 		render.Host(p.c.out, p.shownHost())
 	}
 	render.Verdicts(p.c.out, style, rep, about)
+	if k := p.kernels(); k != nil {
+		render.KernelList(p.c.out, style, *k)
+	}
 	if c := p.checkpoint(); c != nil {
 		render.Inventory(p.c.out, style, *c)
 		render.Estimate(p.c.out, style, *c)

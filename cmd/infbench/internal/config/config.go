@@ -56,6 +56,8 @@ type Identity struct{ Image, Accelerator, Checkpoint string }
 type Hardware struct {
 	Device  string
 	Kernels []string
+	// Platform picks an image of several, such as "linux/arm64".
+	Platform string
 }
 
 // Performance says what stage 4 sends. Zero fields take the defaults.
@@ -85,8 +87,9 @@ type file struct {
 		Checkpoint  string `toml:"checkpoint"`
 	} `toml:"identity"`
 	Hardware struct {
-		Device  string   `toml:"device"`
-		Kernels []string `toml:"kernels"`
+		Device   string   `toml:"device"`
+		Kernels  []string `toml:"kernels"`
+		Platform string   `toml:"platform"`
 	} `toml:"hardware"`
 	Correctness struct {
 		Budget         string `toml:"budget"`
@@ -152,7 +155,7 @@ func Parse(text string) (Config, error) {
 		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, Context: f.Context, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Evidence: f.Evidence, Headers: f.Headers,
 		BatchInvariant: f.Correctness.BatchInvariant,
 		Identity:       Identity{f.Identity.Image, f.Identity.Accelerator, f.Identity.Checkpoint},
-		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels}, Precision: f.Correctness.Precision,
+		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels, f.Hardware.Platform}, Precision: f.Correctness.Precision,
 		Reference: Reference{f.Reference.Target, f.Reference.Model, f.Reference.APIKeyEnv},
 		Performance: Performance{
 			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer,
@@ -195,7 +198,7 @@ func Parse(text string) (Config, error) {
 // known lists every key of a file.
 var known = []string{
 	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
-	"hardware.device", "hardware.kernels", "correctness.budget", "correctness.batch_invariant", "correctness.precision", "reference.target", "reference.model", "reference.api_key_env", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
+	"hardware.device", "hardware.kernels", "hardware.platform", "correctness.budget", "correctness.batch_invariant", "correctness.precision", "reference.target", "reference.model", "reference.api_key_env", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
 	"performance.output_tokens", "performance.tokenizer",
 }
 

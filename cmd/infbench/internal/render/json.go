@@ -18,6 +18,7 @@ type reportWire struct {
 	Subject *gates.Subject     `json:"subject"`
 	Ckpt    *checkpointWire    `json:"checkpoint,omitempty"`
 	Host    record.Host        `json:"host,omitzero"`
+	Kernels *kernelsWire       `json:"kernels,omitempty"`
 	Stages  []stageWire        `json:"stages"`
 	Record  string             `json:"record,omitempty"`
 	Perf    *record.PerfRecord `json:"performance,omitempty"`
@@ -37,18 +38,25 @@ type stageWire struct {
 	Engines map[string][]gates.Consequence `json:"engines,omitempty"`
 }
 
+// Beside is what a document tells besides the verdicts. What is zero is not shown.
+type Beside struct {
+	Checkpoint *Checkpoint
+	Kernels    *Kernels
+	// Host is the machine that infbench ran on.
+	Host record.Host
+}
+
 const reportSchema = "infbench.report/v1"
 
 // JSON writes one document about a run. subject may be the zero Subject, when none
 // was learnt; perf may be empty. problem is an error that is no verdict, such as a
-// record that could not be written. ckpt is nil where no checkpoint is shown, host the zero
-// one where nobody looked.
-func JSON(w io.Writer, command string, exit int, problem string, subject gates.Subject, ckpt *Checkpoint, host record.Host, rep stages.Report, about func(id string) gates.Info, where string, perf record.PerfRecord) error {
-	return write(w, report(command, exit, problem, subject, ckpt, host, rep, about, where, perf))
+// record that could not be written.
+func JSON(w io.Writer, command string, exit int, problem string, subject gates.Subject, beside Beside, rep stages.Report, about func(id string) gates.Info, where string, perf record.PerfRecord) error {
+	return write(w, report(command, exit, problem, subject, beside, rep, about, where, perf))
 }
 
-func report(command string, exit int, problem string, subject gates.Subject, ckpt *Checkpoint, host record.Host, rep stages.Report, about func(id string) gates.Info, where string, perf record.PerfRecord) reportWire {
-	out := reportWire{Schema: reportSchema, Command: command, Exit: exit, Error: problem, Ckpt: ckpt.wire(), Host: host, Stages: []stageWire{}, Record: where}
+func report(command string, exit int, problem string, subject gates.Subject, beside Beside, rep stages.Report, about func(id string) gates.Info, where string, perf record.PerfRecord) reportWire {
+	out := reportWire{Schema: reportSchema, Command: command, Exit: exit, Error: problem, Ckpt: beside.Checkpoint.wire(), Host: beside.Host, Kernels: beside.Kernels.wire(), Stages: []stageWire{}, Record: where}
 	if !subject.IsZero() {
 		out.Subject = &subject
 	}

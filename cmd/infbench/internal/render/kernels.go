@@ -21,6 +21,39 @@ type Kernels struct {
 	Device arch.Device
 }
 
+// kernelsWire is the inventories in a report, and how each library reaches the device.
+type kernelsWire struct {
+	Device      string              `json:"device,omitempty"`
+	Inventories []kernels.Inventory `json:"inventories"`
+	Reach       []reachWire         `json:"reach,omitempty"`
+}
+
+type reachWire struct {
+	Inventory int    `json:"inventory"` // its place in the list
+	Path      string `json:"path"`
+	Reach     string `json:"reach"`
+	Role      string `json:"role,omitempty"`
+	Served    bool   `json:"another_of_its_group_runs,omitempty"`
+	Foreign   bool   `json:"for_another_vendor,omitempty"`
+}
+
+func (k *Kernels) wire() *kernelsWire {
+	if k == nil {
+		return nil
+	}
+	w := &kernelsWire{Inventories: k.Inventories}
+	if k.Device == (arch.Device{}) {
+		return w
+	}
+	w.Device = k.Device.String()
+	for i, inv := range k.Inventories {
+		for _, r := range inv.On(k.Device).Rows {
+			w.Reach = append(w.Reach, reachWire{i, r.Path, r.Reach.String(), string(r.Role), r.Served, r.Foreign})
+		}
+	}
+	return w
+}
+
 // shownLibraries is how many libraries are listed where not all are wanted.
 const shownLibraries = 20
 

@@ -119,7 +119,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	rep := report()
-	if err := render.JSON(&b, "stage2", 2, "", subject, nil, record.Host{}, rep, about, "x.jsonl#1", record.PerfRecord{}); err != nil {
+	if err := render.JSON(&b, "stage2", 2, "", subject, render.Beside{}, rep, about, "x.jsonl#1", record.PerfRecord{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "json", b.String())

@@ -187,7 +187,7 @@ func outcomeCounts(verdicts []gates.Verdict) string {
 
 // SoakJSON writes one document about a soak: that of its verdicts, and the soak besides.
 func SoakJSON(w io.Writer, exit int, problem string, subject gates.Subject, rep stages.Report, about func(id string) gates.Info, where string, s soak.Summary, host record.Host) error {
-	out := report("soak", exit, problem, subject, nil, host, rep, about, where, record.PerfRecord{})
+	out := report("soak", exit, problem, subject, Beside{Host: host}, rep, about, where, record.PerfRecord{})
 	out.Soak = &s
 	return write(w, out)
 }
