@@ -50,12 +50,12 @@ func runCompilers(_ context.Context, s Subject) (gates.Finding, error) {
 		}
 		names, lines = append(names, c.Name), append(lines, does)
 	}
-	f := gates.Pass("%s compile on first use: the first request of each shape is slow", strings.Join(names, ", "))
+	f := gates.Pass("what compiles on first use: %s; the first request of each shape is slow", strings.Join(names, ", "))
 	switch {
 	case len(missing) > 0 && inv.Whole():
 		f = gates.Warn("what compiles on first use does not find its tools: %s", strings.Join(missing, "; "))
 	case len(missing) > 0:
-		f = gates.Pass("%s compile on first use; the tools for it are not looked for outside of an image", strings.Join(names, ", "))
+		f = gates.Pass("what compiles on first use: %s; the tools for it are not looked for outside of an image", strings.Join(names, ", "))
 	}
 	for _, l := range lines {
 		f = f.With("%s", l)

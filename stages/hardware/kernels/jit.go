@@ -25,7 +25,7 @@ func (inv Inventory) Compilers(v arch.Vendor) []Compiler {
 		return slices.ContainsFunc(inv.Marks, func(f string) bool { return underAny(patterns, f) })
 	}
 	for _, j := range roles.JIT {
-		if !has([]string{j.Mark}) {
+		if !slices.ContainsFunc(inv.Marks, func(f string) bool { return inPackages(j.Mark, f) }) {
 			continue
 		}
 		c := Compiler{Name: j.Name, Compiles: j.Compiles, Spared: has(j.Without)}

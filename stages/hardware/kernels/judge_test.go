@@ -115,12 +115,12 @@ func TestLacks(t *testing.T) {
 // Who compiles on first use, and what is missing for it.
 func TestCompilers(t *testing.T) {
 	t.Parallel()
-	inv := Inventory{Marks: []string{"usr/lib/python3/triton/__init__.py", "usr/lib/python3/triton/backends/nvidia/bin/ptxas"}}
+	inv := Inventory{Marks: []string{"usr/lib/dist-packages/triton/__init__.py", "usr/lib/dist-packages/triton/backends/nvidia/bin/ptxas", "usr/lib/dist-packages/bitsandbytes/backends/flashinfer/jit/__init__.py"}}
 	got := inv.Compilers(arch.VendorNVIDIA)
 	if len(got) != 1 || got[0].Name != "triton" || !slices.Equal(got[0].Missing, []string{"a C compiler"}) || got[0].Spared {
 		t.Errorf("got %+v", got)
 	}
-	inv.Marks = append(inv.Marks, "usr/bin/gcc", "x/flashinfer/jit/__init__.py", "x/flashinfer_jit_cache/__init__.py")
+	inv.Marks = append(inv.Marks, "usr/bin/gcc", "x/site-packages/flashinfer/jit/__init__.py", "x/flashinfer_jit_cache/__init__.py")
 	got = inv.Compilers(arch.VendorNVIDIA)
 	if len(got) != 2 || len(got[0].Missing) != 0 || !got[1].Spared || !slices.Equal(got[1].Missing, []string{"nvcc", "ninja", "a C++ compiler"}) {
 		t.Errorf("got %+v", got)

@@ -109,6 +109,13 @@ func under(pattern, file string) bool {
 	return ok
 }
 
+// inPackages reports whether a file lies at the path in a folder of Python's packages, or in
+// the root of what was read, be it a wheel or such a folder.
+func inPackages(at, file string) bool {
+	before, ok := strings.CutSuffix(file, at)
+	return ok && (before == "" || slices.ContainsFunc(packages, func(p string) bool { return strings.HasSuffix(before, p+"/") }))
+}
+
 func underAny(patterns []string, file string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return under(p, file) })
 }
@@ -144,7 +151,7 @@ func marks(file string) bool {
 	}
 	return slices.ContainsFunc(roles.Engines, func(e engineRoles) bool { return underAny(e.Marks, file) }) ||
 		slices.ContainsFunc(roles.JIT, func(j jitUser) bool {
-			return under(j.Mark, file) || underAny(j.Without, file) || slices.ContainsFunc(j.Tools, func(t jitTool) bool { return underAny(t.At, file) })
+			return inPackages(j.Mark, file) || underAny(j.Without, file) || slices.ContainsFunc(j.Tools, func(t jitTool) bool { return underAny(t.At, file) })
 		})
 }
 

@@ -25,8 +25,8 @@ Examples:
    infbench matrix --markdown bench/runs/*.jsonl > matrix.md
 
 With --kernels it reads images, wheels, folders, or reports of stage 1 instead, and shows their compiled kernels against devices:
-   infbench matrix --kernels old.tar new.tar --device sm_90 --device sm_120
-   infbench matrix --kernels reports/*.json                            what infbench stage1 --kernels PATH --json wrote`,
+   infbench matrix --kernels --device sm_90 --device sm_120 old.tar new.tar
+   infbench matrix --kernels reports/*.json                                 what infbench stage1 --kernels PATH --json wrote`,
 		Flags: append([]cli.Flag{jsonFlag()}, &cli.BoolFlag{Name: "markdown", Usage: "a Markdown table"},
 			&cli.BoolFlag{Name: "kernels", Usage: "compiled kernels against devices"},
 			&cli.StringSliceFlag{Name: "device", DefaultText: "the common ones", Usage: "with --kernels: accelerator `NAME`, such as sm_120, h200 or gfx942; may be repeated"},

@@ -74,7 +74,7 @@ func KernelList(w io.Writer, s Style, k Kernels) {
 				fmt.Fprintf(t, "  … and %d more (--all lists them)\n", len(rows)-i)
 				break
 			}
-			fmt.Fprintf(t, "  %s\t%s\t%s\n", gates.Printable(r.Path, 100), r.Library, reachOf(r, k.Device))
+			fmt.Fprintf(t, "  %s\t%s\t%s\n", gates.Printable(r.Path, 100), reachOf(r, k.Device), r.Library)
 		}
 		_ = t.Flush()
 	}
