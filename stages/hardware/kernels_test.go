@@ -14,6 +14,7 @@ import (
 
 	"infbench/gates"
 	"infbench/gates/gatetest"
+	"infbench/record"
 	"infbench/stages/endpoint"
 	"infbench/stages/hardware/fatbin/fatbintest"
 	"infbench/stages/hardware/kernels"
@@ -27,7 +28,9 @@ import (
 // "device: NAME" the device, "cut: NAME BYTES" cuts the end off a file, "link: NAME
 // TARGET" makes a link, and "server: WHY" puts the check to a server whose engine has
 // no kernels because of WHY, or has them when WHY is "yes". "image: PLATFORM" makes what was
-// read an image, and "needs: LIBRARY NAME" makes a library ask the loader for another.
+// read an image, "needs: LIBRARY NAME" makes a library ask the loader for another, and
+// "processor: ARCHITECTURE FLAG…" is this machine's, which the target is not on where
+// "elsewhere: yes" says so.
 func TestKernels(t *testing.T) {
 	var list []gates.Check[Subject]
 	for _, c := range Checks() {
@@ -87,6 +90,17 @@ func kernelsSubject(t *testing.T, fixture *txtar.Archive) Subject {
 	s := Subject{Device: gatetest.Field(fixture, "device")}
 	for name := range strings.FieldsSeq(gatetest.Field(fixture, "kernels")) {
 		s.Kernels = append(s.Kernels, stock(t, filepath.Join(dir, name))...)
+	}
+	if p := strings.Fields(gatetest.Field(fixture, "processor")); len(p) > 0 {
+		place := record.NoTarget
+		if gatetest.Field(fixture, "elsewhere") != "" {
+			place = record.Elsewhere
+		}
+		h, err := record.NewHost(record.HostParts{Target: place, CPU: record.HostCPU{Arch: p[0], Flags: p[1:]}, Memory: record.HostMemory{Model: record.UnknownModel}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Host = h
 	}
 	for i := range s.Kernels {
 		if p := gatetest.Field(fixture, "image"); p != "" {

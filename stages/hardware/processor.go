@@ -64,7 +64,7 @@ func runProcessor(_ context.Context, s Subject) (gates.Finding, error) {
 		return gates.Warn("the processor does not run %d of %s that say what they need: %s", len(lacks), counted(len(list), "library", "libraries"), firstFew(said(lacks))), nil
 	}
 	served := len(j.Of(func(r kernels.Row) bool { return r.Served }))
-	f := gates.Pass("the processor has what %s need", counted(len(list)-served, "library says to", "libraries say to"))
+	f := gates.Pass("the processor has what %s need", counted(len(list)-served, "library says it", "libraries say they"))
 	if served > 0 {
 		f = f.With("%s for other processors, of which another runs here", counted(served, "variant is", "variants are"))
 	}
