@@ -36,17 +36,18 @@ times at one length and right at shorter and longer ones, since a small model on
 var edges = []int{32, 64, 256, 512, 2048, 8192}
 
 // words fill a prompt up: each is one token in common tokenizers.
-var words = strings.Fields("house water tree green stone bird river light table paper horse garden window summer winter music bread silver market bridge")
+var words = strings.Fields("house water tree green stone bird river light table paper horse music bread time way day man world life hand part child eye")
 
 // filler is so many words.
 func filler(n int) func(uint64) string {
 	return func(seed uint64) string {
 		r := rand.New(rand.NewPCG(seed, 0x66696c6c))
-		out := make([]string, max(n, 0))
-		for i := range out {
-			out[i] = words[r.IntN(len(words))]
+		b := strings.Builder{}
+		b.WriteString("Words:") // a word at the very beginning may be two tokens
+		for range max(n, 0) {
+			b.WriteString(" " + words[r.IntN(len(words))])
 		}
-		return strings.Join(out, " ")
+		return b.String() + "."
 	}
 }
 
@@ -54,7 +55,6 @@ func filler(n int) func(uint64) string {
 type ruler struct {
 	least int     // tokens of a prompt without any filler
 	slope float64 // tokens of a word
-	off   int     // by which the last prompt was too long
 }
 
 // measure learns what words cost. Where the server counts nothing a word is taken for a token.
@@ -73,7 +73,16 @@ func (s Subject) measure(ctx context.Context) (ruler, error) {
 
 // words returns how many make a prompt of that length.
 func (r ruler) words(tokens int) int {
-	return int(float64(tokens-r.least-r.off)/r.slope + 0.5)
+	return int(float64(tokens-r.least)/r.slope + 0.5)
+}
+
+// learn takes another slope from a prompt that missed its length: of a tokenizer that cuts the
+// words up a longer prompt says more.
+func (r *ruler) learn(words int, got gates.Count, wanted int) {
+	const near = 2
+	if n, ok := got.N(); ok && words > 0 && (n > wanted+near || n < wanted-near) && n > r.least {
+		r.slope = float64(n-r.least) / float64(words)
+	}
 }
 
 // rung is one length and what came of it.
@@ -112,11 +121,10 @@ climb:
 				break climb
 			}
 			start := time.Now()
-			t := s.asking(filler(r.words(tokens))).put(ctx, s)
+			n := r.words(tokens)
+			t := s.asking(filler(n)).put(ctx, s)
 			last = time.Since(start)
-			if n, ok := t.answer.Usage.Prompt.N(); ok && t.err == nil {
-				r.off += n - tokens
-			}
+			r.learn(n, t.answer.Usage.Prompt, tokens)
 			var f *endpoint.Failure
 			if errors.As(t.err, &f) && f.Kind == endpoint.Refused {
 				note = "a prompt of " + fmt.Sprint(tokens) + " tokens is refused: " + f.Said
@@ -178,12 +186,12 @@ func (s Subject) illAt(ctx context.Context, r ruler, t step, tokens int, below [
 	if len(below) > 0 {
 		most = below[len(below)-1].tokens
 	}
-	if again.ill() == "" {
+	if again.ill() == "" && !again.turnedAway() {
 		return gates.Warn("a prompt of %d tokens was once no answer, and not again", tokens).With("%s", t.ill()), nil
 	}
-	f := gates.Fail("prompts of %d tokens are not answered sanely, of %d they are", tokens, most).With("%s", t.ill()).With("again: %s", again.ill())
-	if short.ill() != "" {
-		f = f.With("a short one after it: %s", short.ill())
+	f := gates.Fail("prompts of %d tokens are not answered sanely, of %d they are", tokens, most).With("%s", t.illness()).With("again: %s", again.illness())
+	if short.err != nil || short.ill() != "" {
+		f = f.With("a short one after it: %s", short.illness())
 	}
 	return f, nil
 }

@@ -102,6 +102,15 @@ func (t step) ill() string {
 	return ""
 }
 
+// illness is ill, and being turned away counts: by a server that has just failed it is no
+// want of room.
+func (t step) illness() string {
+	if t.turnedAway() {
+		return "no answer: " + t.err.Error()
+	}
+	return t.ill()
+}
+
 // insane says what is degenerate about a text, "" for nothing. A loop may be the model's own,
 // and is left to stage 2; one character and nothing else is no model's answer to a question.
 func insane(text, prompt string, cut bool) string {
