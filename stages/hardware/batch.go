@@ -29,16 +29,18 @@ questions are answered alone.`,
 	Run:    batch,
 })
 
-// defaultStreams is how many streams are tried where nobody says how many there will be: a
+// DefaultStreams is how many streams are tried where nobody says how many there will be: a
 // server that fails with these is broken, whatever it is meant to carry.
-const defaultStreams, mostStreams = 16, 256
+const DefaultStreams = 16
+
+const mostStreams = 256
 
 // streams returns how many streams are tried at once: what the load will bring, and no more
 // than the server runs at once.
 func (s Subject) streams() int {
 	n := s.Streams
 	if n == 0 {
-		n = defaultStreams
+		n = DefaultStreams
 	}
 	return min(n, mostStreams, s.Build().Slots.Or(mostStreams))
 }

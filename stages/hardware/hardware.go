@@ -18,7 +18,8 @@ type Subject struct {
 	Device string
 	// Kernels are libraries, or folders of them, whose compiled kernels are read.
 	Kernels []string
-	// Streams is the largest number of requests that are tried at once; 0 means 16.
+	// Streams is the largest number of requests that are tried at once; 0 means
+	// [DefaultStreams].
 	Streams int
 	// Log is the engine's log file, "" where none was named.
 	Log string

@@ -186,7 +186,10 @@ func (s logSeen) finding(cut bool) gates.Finding {
 			soft = append(soft, i)
 		}
 	}
-	read := fmt.Sprintf("%d lines", s.lines)
+	read := fmt.Sprintf("%d lines read", s.lines)
+	if s.lines == 1 {
+		read = "1 line read"
+	}
 	if cut {
 		read += ", the last 64 MiB"
 	}
@@ -199,7 +202,7 @@ func (s logSeen) finding(cut bool) gates.Finding {
 			With("%s", s.before[i].says(badLines[i])).With("%s", read).Because("an earlier process died of it, or this one was affected while it started")
 	}
 	if len(list) == 0 {
-		return gates.Pass("none of %d known bad lines in %s", len(badLines), read)
+		return gates.Pass("none of %d known bad lines, %s", len(badLines), read)
 	}
 	first := s.kinds[list[0]]
 	said := fmt.Sprintf("the engine's log: %s, line %d: %s", badLines[list[0]].means, first.line, first.words)
@@ -210,7 +213,7 @@ func (s logSeen) finding(cut bool) gates.Finding {
 	for _, i := range list {
 		f = f.With("%s", s.kinds[i].says(badLines[i]))
 	}
-	return f.With("%s", read).Because(badLines[list[0]].means)
+	return f.With("%s", read)
 }
 
 // says quotes a kind for evidence.

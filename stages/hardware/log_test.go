@@ -143,7 +143,7 @@ func TestLogIsBounded(t *testing.T) {
 func FuzzScanLog(f *testing.F) {
 	f.Add([]byte("a\nCUDA error: x\r\n\n"), false)
 	f.Add([]byte("nan in the logits\nvLLM API server version 1\nfalling back to cpu \xff\xfe"), true)
-	f.Add(bytes.Repeat([]byte("y"), 3*maxLogLine), false)
+	f.Add(bytes.Repeat([]byte("y"), maxLogLine+9), false)
 	f.Fuzz(func(t *testing.T, text []byte, midway bool) {
 		seen, err := scanLog(t.Context(), bytes.NewReader(text), midway)
 		if err != nil {

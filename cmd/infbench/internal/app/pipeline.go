@@ -107,7 +107,8 @@ func (p *pipeline) openProbed(ctx context.Context) (endpoint.Endpoint, error) {
 }
 
 func (p *pipeline) openHardware(ctx context.Context) (hardware.Subject, error) {
-	s := hardware.Subject{Device: p.ses.set.Hardware.Device, Kernels: p.ses.set.Hardware.Kernels}
+	set := p.ses.set.Hardware
+	s := hardware.Subject{Device: set.Device, Kernels: set.Kernels, Log: set.EngineLog, Streams: max(hardware.DefaultStreams, p.ses.inFlight)}
 	if p.ses.set.Target == "" {
 		return s, nil
 	}
