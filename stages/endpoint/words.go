@@ -86,9 +86,18 @@ func firstOf(m map[string]*dto.MetricFamily, names ...string) gates.Count {
 // sglangWords are the server arguments that say how it computes; nothing else of the object is
 // read, which may hold a key.
 var sglangWords = []struct{ key, name string }{
-	{"attention_backend", "attention"}, {"prefill_attention_backend", "attention of prefill"}, {"decode_attention_backend", "attention of decode"},
-	{"kv_cache_dtype", "KV cache"}, {"sampling_backend", "sampling"}, {"grammar_backend", "grammar"}, {"moe_runner_backend", "experts"},
-	{"quantization", "quantisation"}, {"chunked_prefill_size", "chunk"}, {"page_size", "block"}, {"cuda_graph_max_bs", "largest graph"}, {"speculative_algorithm", "speculation"},
+	{"attention_backend", "attention"},
+	{"prefill_attention_backend", "attention of prefill"},
+	{"decode_attention_backend", "attention of decode"},
+	{"kv_cache_dtype", "KV cache"},
+	{"sampling_backend", "sampling"},
+	{"grammar_backend", "grammar"},
+	{"moe_runner_backend", "experts"},
+	{"quantization", "quantisation"},
+	{"chunked_prefill_size", "chunk"},
+	{"page_size", "block"},
+	{"cuda_graph_max_bs", "largest graph"},
+	{"speculative_algorithm", "speculation"},
 }
 
 // Words reads the server arguments.

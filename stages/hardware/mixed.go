@@ -69,7 +69,7 @@ func mixed(ctx context.Context, s Subject) (gates.Finding, error) {
 	// Alone: what the streams count, and how long the prompt may be.
 	alone := make([]counter, writers)
 	for i := range alone {
-		alone[i] = counter{11 + 50*i, counting(11 + 50*i).put(ctx, s)}
+		alone[i] = counter{11 + 50*i, counting(11+50*i).put(ctx, s)}
 		if err := alone[i].err; err != nil {
 			return gates.Finding{}, err
 		}
