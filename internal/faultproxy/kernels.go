@@ -23,7 +23,7 @@ var _ = register(fault{
 	Info: Info{
 		ID: "prefill-garbage", Stage: 1, Modes: []string{"NUM-16", "NUM-19"},
 		Doc:    "the visible answer to a prompt that is longer than some is fragments of words in many scripts",
-		Params: []Param{byDefault("depth", "2500")},
+		Params: []Param{byDefault("depth", "1000")},
 	},
 	build: always(acts{answer: func(x *exchange) filter { return salad(x.chance("prefill-garbage"), pathLeast) }}),
 })

@@ -54,7 +54,7 @@ func batch(ctx context.Context, s Subject) (gates.Finding, error) {
 	if err != nil || why != "" {
 		return gates.Skip("nothing to compare with: %s", why), err
 	}
-	clock := begin()
+	clock := s.begin()
 	good, peak, away, note := 1, 0, 0, ""
 	last := time.Duration(0)
 	for size := 2; ; size = min(2*size, top) {

@@ -6,6 +6,8 @@
 package hardware
 
 import (
+	"time"
+
 	"infbench/gates"
 	"infbench/stages/endpoint"
 )
@@ -21,6 +23,8 @@ type Subject struct {
 	// Streams is the largest number of requests that are tried at once; 0 means
 	// [DefaultStreams].
 	Streams int
+	// Limit is how long each walk through the kernels goes on to larger shapes; 0 means 12 s.
+	Limit time.Duration
 	// Log is the engine's log file, "" where none was named.
 	Log string
 }

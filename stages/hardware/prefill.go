@@ -57,6 +57,9 @@ type ruler struct {
 	slope float64 // tokens of a word
 }
 
+// What a word may cost in any tokenizer that was seen.
+const leastSlope, mostSlope = 0.7, 5
+
 // measure learns what words cost. Where the server counts nothing a word is taken for a token.
 func (s Subject) measure(ctx context.Context) (ruler, error) {
 	const many = 40
@@ -65,9 +68,7 @@ func (s Subject) measure(ctx context.Context) (ruler, error) {
 		return ruler{}, err
 	}
 	r := ruler{least: none.answer.Usage.Prompt.Or(24), slope: 1}
-	if n, ok := some.answer.Usage.Prompt.N(); ok && n > r.least {
-		r.slope = float64(n-r.least) / many
-	}
+	r.learn(many, some.answer.Usage.Prompt, r.least+many)
 	return r, nil
 }
 
@@ -80,8 +81,13 @@ func (r ruler) words(tokens int) int {
 // words up a longer prompt says more.
 func (r *ruler) learn(words int, got gates.Count, wanted int) {
 	const near = 2
-	if n, ok := got.N(); ok && words > 0 && (n > wanted+near || n < wanted-near) && n > r.least {
-		r.slope = float64(n-r.least) / float64(words)
+	n, ok := got.N()
+	if !ok || words <= 0 || n <= wanted+near && n >= wanted-near {
+		return
+	}
+	// A server that miscounts, or drops what it is sent, must not make prompts endless.
+	if slope := float64(n-r.least) / float64(words); slope >= leastSlope && slope <= mostSlope {
+		r.slope = slope
 	}
 }
 
@@ -100,7 +106,7 @@ func prefill(ctx context.Context, s Subject) (gates.Finding, error) {
 	if err != nil {
 		return gates.Finding{}, err
 	}
-	clock, note := begin(), ""
+	clock, note := s.begin(), ""
 	var rungs []rung
 	last := time.Duration(0)
 climb:

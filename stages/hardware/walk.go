@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ import (
 // not so in a shape of its own (a length, a batch, a sampler), more than once, is the
 // server's fault; what a model cannot do alone is held against nobody.
 
-// walkLimit is how long one of these checks goes on to larger shapes.
-var walkLimit = 12 * time.Second // raised by the tests: a busy machine leaves nothing out
+// walkLimit is how long one of these checks goes on to larger shapes where nobody says.
+const walkLimit = 12 * time.Second
 
 // step is one request of a walk and what came of it.
 type step struct {
@@ -165,9 +166,12 @@ func (s Subject) control(ctx context.Context) (able bool, why string, err error)
 }
 
 // walk is a stock of time.
-type walk struct{ began time.Time }
+type walk struct {
+	began time.Time
+	limit time.Duration
+}
 
-func begin() walk { return walk{time.Now()} }
+func (s Subject) begin() walk { return walk{time.Now(), cmp.Or(s.Limit, walkLimit)} }
 
 // affords reports whether something of that length still fits.
-func (w walk) affords(d time.Duration) bool { return time.Since(w.began)+d <= walkLimit }
+func (w walk) affords(d time.Duration) bool { return time.Since(w.began)+d <= w.limit }

@@ -77,9 +77,11 @@ func TestRuler(t *testing.T) {
 			}
 		}
 	}
-	r := ruler{least: 29, slope: 1}
-	if r.learn(100, gates.Count{}, 300); r.slope != 1 {
-		t.Errorf("learnt %g from nothing", r.slope)
+	for _, said := range []gates.Count{{}, gates.CountOf(0), gates.CountOf(29), gates.CountOf(31), gates.CountOf(1 << 40)} {
+		r := ruler{least: 29, slope: 1}
+		if r.learn(100, said, 129); r.slope != 1 {
+			t.Errorf("learnt %g from %v", r.slope, said)
+		}
 	}
 }
 
