@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -112,11 +113,15 @@ func (t step) illness() string {
 	return t.ill()
 }
 
-// insane says what is degenerate about a text, "" for nothing. A loop may be the model's own,
-// and is left to stage 2; one character and nothing else is no model's answer to a question.
+// others are the symptoms that no kernel makes, or that may be the model's own: loops, blanks
+// to the end, markers of a template. Stage 2 looks at them.
+var others = []string{"D1", "D9", "D10"}
+
+// insane says what is degenerate about a text, "" for nothing. One character and nothing else
+// is no model's answer to a question.
 func insane(text, prompt string, cut bool) string {
 	for _, symptom := range gates.Degenerate(text, gates.TextContext{Prompt: prompt, CutShort: cut}) {
-		if symptom.Hard && symptom.ID != "D1" {
+		if symptom.Hard && !slices.Contains(others, symptom.ID) {
 			return symptom.ID + ", " + symptom.Detail
 		}
 	}

@@ -53,6 +53,8 @@ func TestInsane(t *testing.T) {
 		strings.Repeat("! ", 16):           true,
 		strings.Repeat("的", 16):            true,
 		strings.Repeat("We go home. ", 50): false, // stage 2 looks at loops
+		"{" + strings.Repeat("\n", 40):     false, // and at these
+		"<think>Well.</think>4":            false,
 		"a\x00b\x01":                       true,
 		"ational ლениеที่ τικά_FUNCών ности습니 mentский Кationalที่ών": true,
 	} {
