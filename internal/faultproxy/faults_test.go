@@ -438,6 +438,11 @@ var cases = map[string]faultCase{
 	},
 	"replicas": {spec: "replicas:every=1", spares: []request{{prompt: "think"}}, show: text(func(s string) bool { return s == strings.Replace(sentence, "48213907", "48218907", 1) })},
 
+	// kernel paths
+	"prefill-garbage": {prompt: long, spares: []request{{}}, show: unlike},
+	"sampled-garbage": {more: `,"temperature":0.7`, spares: []request{{more: `,"temperature":0`}, {}}, show: unlike},
+	"option-fails":    {spec: "option-fails:option=min_p", more: `,"min_p":0.1`, spares: []request{{more: `,"logprobs":true`}, {}}, show: refused(500)},
+
 	// usage
 	"usage-in-finish": {shape: "stream", spares: []request{{more: `,"stream_options":{"include_usage":false}`}}, show: func(got, good answer) string {
 		last := got.data[len(got.data)-1]
@@ -510,7 +515,7 @@ var elsewhere = []string{
 	"first-user-only", "late-arrivals-decay", "context-divided", "mixed-lengths-wrong", "batch-size-wrong", "preempt-offset", "duplicated-stream", "reordered-stream", "scores-off",
 	"response-cache", "evicted-wrong", "partial-hit-wrong", "block-edge-wrong", "tenant-tail", "remembers", "drift-in-company", "far-in-company", "drift-warm", "far-warm",
 	"decoy", "hangs-deep", "dies-deep", "declines-deep", "quiet-kv", "drops-turn", "ids-rewritten", "text-and-call", "reasoning-returned", "salad-in-json", "guided-kills",
-	"slower-with-age", "memory-grows",
+	"slower-with-age", "memory-grows", "batch-garbage", "prefill-spoils-decode", "mixed-dies",
 }
 
 var modeID = regexp.MustCompile(`^[A-Z]{3,4}-[0-9]{2}$`)

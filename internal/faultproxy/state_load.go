@@ -6,7 +6,7 @@ var _ = register(fault{
 	Info: Info{
 		ID: "slow-poison", Stage: 3, Modes: []string{"CAC-04", "CON-07"},
 		Doc:    "after one burst every later answer has one digit wrong in every number of five or more",
-		Params: []Param{number("burst", "2", "more requests in flight together than this are one")},
+		Params: []Param{number("burst", "5", "more requests in flight together than this are one")},
 	},
 	build: func(o options) acts {
 		return acts{

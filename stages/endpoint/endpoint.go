@@ -209,7 +209,7 @@ func (e Endpoint) Prepare(r Request, stream bool) (Prepared, error) {
 	if err != nil {
 		return Prepared{}, fmt.Errorf("build the request: %w", err)
 	}
-	return Prepared{body: body, stream: stream, maxTokens: r.maxTokens, hangUp: r.hangUp}, nil
+	return Prepared{body: body, stream: stream, maxTokens: r.maxTokens, hangUp: r.hangUp, speaks: r.speaks}, nil
 }
 
 // Send sends a prepared request once. The answer says itself what went wrong.

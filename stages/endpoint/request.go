@@ -27,6 +27,7 @@ type Request struct {
 	model     string         // "": the endpoint's own
 	newName   bool           // the token limit is called max_completion_tokens
 	hangUp    int            // events with text after which reading ends; 0: never
+	speaks    func()         // told of the first text of a stream; nil: nobody
 }
 
 // DefaultMaxTokens is generous, for models that think before they answer.
@@ -172,6 +173,10 @@ func (r Request) MaxCompletionTokens(n int) Request {
 // go on to the end of their context.
 func (r Request) HangUp(events int) Request { r.hangUp = events; return r }
 
+// Speaks returns the request whose stream tells, once, that its first text has come: from
+// then on the server decodes. It is told on the goroutine that reads, and must not wait.
+func (r Request) Speaks(told func()) Request { r.speaks = told; return r }
+
 // Thinking returns the request that turns a model's thinking on or off, as chat
 // templates are told: chat_template_kwargs.enable_thinking.
 func (r Request) Thinking(on bool) Request {
@@ -180,6 +185,10 @@ func (r Request) Thinking(on bool) Request {
 
 // Temperature returns the request with a temperature.
 func (r Request) Temperature(t float64) Request { r.temp = t; return r }
+
+// Sampler returns the request with one of the sampler's own fields, such as top_p, top_k,
+// min_p or frequency_penalty.
+func (r Request) Sampler(name string, value float64) Request { return r.field(name, value) }
 
 // Seed returns the request with a seed.
 func (r Request) Seed(n int) Request { r.seed = &n; return r }

@@ -17,6 +17,7 @@ type Prepared struct {
 	stream    bool
 	maxTokens int
 	hangUp    int
+	speaks    func()
 }
 
 const chatPath = "/v1/chat/completions"
@@ -53,7 +54,7 @@ func (c *client) stream(ctx context.Context, p Prepared) (a Answer) {
 		a.fail(f)
 		return a
 	}
-	c.readStream(ctx, resp.Body, w, p.hangUp, &a)
+	c.readStream(ctx, resp.Body, w, p, &a)
 	return a
 }
 
@@ -78,7 +79,7 @@ func (c *client) notAStream(ctx context.Context, resp *http.Response, a *Answer)
 	return &Failure{Kind: NotTheAPI, Status: 200, Said: said(body), What: "a stream was asked for and another kind of body came", Hint: "is the target the API itself, and not a web page before it?"}
 }
 
-func (c *client) readStream(ctx context.Context, body io.Reader, w *watch, hangUp int, a *Answer) {
+func (c *client) readStream(ctx context.Context, body io.Reader, w *watch, p Prepared, a *Answer) {
 	t := &a.Timing
 	began := t.Began
 	s := &assembly{answer: a, limit: c.limits.AnswerBytes, hide: c.target.hide}
@@ -112,10 +113,14 @@ func (c *client) readStream(ctx context.Context, body io.Reader, w *watch, hangU
 			w.enter("the next event", c.limits.Gap)
 		}
 		started = true
+		if p.speaks != nil && t.FirstToken > 0 {
+			p.speaks()
+			p.speaks = nil
+		}
 		if a.Failure != nil {
 			break
 		}
-		if hangUp > 0 && len(t.Marks) >= hangUp && a.End != Done && s.finishes == 0 {
+		if p.hangUp > 0 && len(t.Marks) >= p.hangUp && a.End != Done && s.finishes == 0 {
 			a.End = HungUp
 			break
 		}

@@ -6,6 +6,8 @@
 package hardware
 
 import (
+	"time"
+
 	"infbench/gates"
 	"infbench/record"
 	"infbench/stages/endpoint"
@@ -25,6 +27,13 @@ type Subject struct {
 	Host record.Host
 	// Kernels is the compiled code that was named, one inventory for each path.
 	Kernels []kernels.Inventory
+	// Streams is the largest number of requests that are tried at once; 0 means
+	// [DefaultStreams].
+	Streams int
+	// Limit is how long each walk through the kernels goes on to larger shapes; 0 means 12 s.
+	Limit time.Duration
+	// Log is the engine's log file, "" where none was named.
+	Log string
 }
 
 var checks gates.Registry[Subject]

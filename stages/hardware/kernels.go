@@ -84,25 +84,25 @@ func runKernels(_ context.Context, s Subject) (gates.Finding, error) {
 func judge(j kernels.Judgement, inv kernels.Inventory) gates.Finding {
 	var faults, notes []string
 	if n := len(inv.Damaged); n > 0 {
-		faults = append(faults, fmt.Sprintf("%s could not be read: %s", counted(n, "file", "files"), firstFew(words(inv.Damaged))))
+		faults = append(faults, fmt.Sprintf("%s could not be read: %s", counted(n, "file", "files"), firstFew(phrases(inv.Damaged))))
 	}
 	known := j.Device != arch.Device{}
 	fails, lacks, slow := j.Of(kernels.Row.Fails), j.Of(kernels.Row.Lacks), j.Of(kernels.Row.Slow)
 	switch {
 	case !known:
 	case j.Foreign():
-		faults = append(faults, fmt.Sprintf("all of %s was compiled for another vendor's devices, nothing for %s: %s", count(inv), j.Device, firstFew(words(j.Rows))))
+		faults = append(faults, fmt.Sprintf("all of %s was compiled for another vendor's devices, nothing for %s: %s", count(inv), j.Device, firstFew(phrases(j.Rows))))
 	case len(fails) > 0:
-		faults = append(faults, fmt.Sprintf("nothing in %d of %s runs on %s: %s", len(fails), count(inv), j.Device, firstFew(words(fails))))
+		faults = append(faults, fmt.Sprintf("nothing in %d of %s runs on %s: %s", len(fails), count(inv), j.Device, firstFew(phrases(fails))))
 	}
 	if len(faults) > 0 {
 		return gates.Fail("%s", strings.Join(faults, "; "))
 	}
 	if len(slow) > 0 {
-		notes = append(notes, fmt.Sprintf("in %d of %s, %s finds only what the driver must compile or link first, a slow first start: %s", len(slow), count(inv), j.Device, firstFew(words(slow))))
+		notes = append(notes, fmt.Sprintf("in %d of %s, %s finds only what the driver must compile or link first, a slow first start: %s", len(slow), count(inv), j.Device, firstFew(phrases(slow))))
 	}
 	if len(lacks) > 0 {
-		notes = append(notes, fmt.Sprintf("nothing in %d of %s runs on %s, and the engine can do without: %s", len(lacks), count(inv), j.Device, firstFew(words(lacks))))
+		notes = append(notes, fmt.Sprintf("nothing in %d of %s runs on %s, and the engine can do without: %s", len(lacks), count(inv), j.Device, firstFew(phrases(lacks))))
 	}
 	if len(notes) > 0 {
 		return gates.Warn("%s", strings.Join(notes, "; "))
@@ -153,8 +153,8 @@ func line(r kernels.Row, d arch.Device) string {
 	return out
 }
 
-// words describes each in a few words.
-func words[T any](list []T) []string {
+// phrases describes each in a few words.
+func phrases[T any](list []T) []string {
 	out := make([]string, len(list))
 	for i, v := range list {
 		switch v := any(v).(type) {

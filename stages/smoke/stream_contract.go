@@ -56,7 +56,7 @@ func streamContract(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, e
 	}
 	if buffered(last) {
 		t := last.Timing
-		return seen.With("%d tokens came in %d reads within %v of the %v that the answer took, three times", tokensOf(last), readsOf(last), (t.LastToken-t.FirstToken).Round(time.Millisecond), t.Ended.Round(time.Millisecond)).
+		return seen.With("%d tokens came in %d reads within %v of the %v that the answer took, three times", tokensOf(last), readsOf(last), (t.LastToken - t.FirstToken).Round(time.Millisecond), t.Ended.Round(time.Millisecond)).
 			With("something buffers the stream: a time to the first token would mean nothing"), nil
 	}
 	if len(a.Broke) > 0 {

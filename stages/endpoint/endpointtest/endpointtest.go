@@ -4,7 +4,8 @@
 // Lines of a fixture's comment: "fault: SPEC" (may be repeated; see internal/faultproxy),
 // "engine: WORDS" out of thinks, no-prefix-cache, slow-prefill, nameless (hides every sign of the
 // engine), no-cached-count, context=TOKENS, kv-blocks=N, device=NAME, restarts-above=N (shows another process once
-// more than N requests were in flight); "in-flight: N"; "requests: N" to send before
+// more than N requests were in flight), metric=NAME=VALUE (one more on the page of metrics), sglang=JSON (SGLang
+// with these server arguments); "in-flight: N"; "requests: N" to send before
 // the check looks; "reference: as it is" for a second engine without the faults.
 package endpointtest
 
@@ -135,6 +136,13 @@ func disguise(h http.Handler, words []string) http.Handler {
 		if device, ok := strings.CutPrefix(w, "device="); ok {
 			h = rewrite(h, "/version", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("none (clock model)"), []byte(device)) })
 		}
+		if info, ok := strings.CutPrefix(w, "sglang="); ok {
+			h = rewrite(h, "/v1/models", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(`"infbench"`), []byte(`"sglang"`)) })
+			h = page(h, "/get_server_info", info)
+		}
+		if metric, ok := strings.CutPrefix(w, "metric="); ok {
+			h = rewrite(h, "/metrics", func(b []byte) []byte { return append(bytes.Clone(b), strings.ReplaceAll(metric, "=", " ")+"\n"...) })
+		}
 		if n, ok := strings.CutPrefix(w, "restarts-above="); ok {
 			most, _ := strconv.ParseInt(n, 10, 64)
 			h = restarts(h, most)
@@ -169,6 +177,18 @@ func restarts(h http.Handler, most int64) http.Handler {
 			defer inFlight.Add(-1)
 		}
 		shown.ServeHTTP(w, r)
+	})
+}
+
+// page shows one more page.
+func page(h http.Handler, path, body string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path {
+			h.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(body))
 	})
 }
 

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"errors"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,6 +82,7 @@ func hardwareFlags() []cli.Flag {
 		&cli.StringFlag{Name: "device", Usage: "accelerator `NAME`, such as sm_90, \"h200 x8\" or gfx942, where the server does not tell; \"auto\" takes that of this machine"},
 		&cli.StringSliceFlag{Name: "kernels", Usage: "`PATH` of an image archive or layout, a wheel, a folder or a library whose compiled kernels are read; may be repeated"},
 		platformFlag(),
+		&cli.StringFlag{Name: "engine-log", Usage: "`FILE` that the engine writes its log to: known bad lines are looked for"},
 	}
 }
 
@@ -135,6 +138,7 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	over("api-key-env", &s.APIKeyEnv)
 	over("image", &s.Identity.Image)
 	over("device", &s.Hardware.Device)
+	over("engine-log", &s.Hardware.EngineLog)
 	over("tokenizer", &s.Performance.Tokenizer)
 	over("evidence", &s.Evidence)
 	s.evidence = evidenceOf(s.Evidence)
@@ -167,6 +171,12 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	if ctx.IsSet("platform") {
 		s.Hardware.Platform = ctx.String("platform")
 	}
+	looks := slices.ContainsFunc(ctx.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "engine-log") })
+	if looks && s.Hardware.EngineLog != "" {
+		if err := readable(s.Hardware.EngineLog); err != nil {
+			return s, usagef("the engine's log %.120q cannot be read: %v", s.Hardware.EngineLog, err)
+		}
+	}
 	s.json, s.quiet = ctx.Bool("json"), ctx.Bool("quiet")
 	s.waitReady, s.deadline, s.line, s.report = ctx.Duration("wait-ready"), ctx.Duration("deadline"), ctx.Bool("line"), ctx.String("report")
 	if ctx.IsSet("batch-invariant") {
@@ -192,6 +202,25 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 		return s, err
 	}
 	return s, s.secrets()
+}
+
+// readable says why a file cannot be read, without its name.
+func readable(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return errors.New("it is no regular file")
+	}
+	if err == nil {
+		var f *os.File
+		if f, err = os.Open(path); err == nil {
+			return f.Close()
+		}
+	}
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }
 
 // maxNumber bounds token and request counts: ten million is beyond any context.

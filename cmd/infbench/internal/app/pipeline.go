@@ -117,9 +117,10 @@ func (p *pipeline) openProbed(ctx context.Context) (endpoint.Endpoint, error) {
 }
 
 func (p *pipeline) openHardware(ctx context.Context) (hardware.Subject, error) {
-	s := hardware.Subject{Device: p.ses.set.Hardware.Device, Auto: p.ses.set.auto, Host: p.ses.host(ctx)}
+	set := p.ses.set.Hardware
+	s := hardware.Subject{Device: set.Device, Auto: p.ses.set.auto, Log: set.EngineLog, Streams: max(hardware.DefaultStreams, p.ses.inFlight), Host: p.ses.host(ctx)}
 	var err error
-	if s.Kernels, err = stock(ctx, p.ses.set.Hardware); err != nil {
+	if s.Kernels, err = stock(ctx, set); err != nil {
 		return s, err
 	}
 	if p.ses.set.Target != "" {

@@ -25,10 +25,14 @@ A private repository wants a token in the environment: INFBENCH_HUB_TOKEN is sen
 HF_ENDPOINT alone.`,
 	},
 	{
-		"which engine and device, and does it generate at all",
-		`Examples:
+		"which engine and device, and does every kernel path of it run",
+		`Asks for one token, for prompts around the sizes of blocks and chunks, for 2, 4, 8 and more streams at once, for a long prompt beside
+others and for every way to sample, and reads what the engine says of itself. Seconds; docs/HARDWARE.md says more.
+
+Examples:
    infbench stage1 --target http://127.0.0.1:8000
    infbench stage1 --target http://127.0.0.1:8000 --device auto           the accelerator of this machine, where the target runs on it
+   infbench stage1 --target http://127.0.0.1:8000 --engine-log vllm.log   looks for known bad lines, after the requests
    infbench stage1 --kernels ./site-packages/vllm --device sm_90          without a server`,
 	},
 	{
@@ -86,8 +90,8 @@ func stageCommand(c console, n int) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if s.Target == "" && len(s.Hardware.Kernels) == 0 {
-				return usagef("nothing to look at; give --target URL, --kernels PATH, or both")
+			if s.Target == "" && len(s.Hardware.Kernels) == 0 && s.Hardware.EngineLog == "" {
+				return usagef("nothing to look at; give --target URL, --kernels PATH, --engine-log FILE, or several")
 			}
 			return pipeWith(c, ctx, name, s, false, gates.Hardware)
 		case 2:

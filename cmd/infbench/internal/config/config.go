@@ -58,6 +58,8 @@ type Hardware struct {
 	Kernels []string
 	// Platform picks an image of several, such as "linux/arm64".
 	Platform string
+	// EngineLog is the file that the engine writes its log to, "" for none.
+	EngineLog string
 }
 
 // Performance says what stage 4 sends. Zero fields take the defaults.
@@ -87,9 +89,10 @@ type file struct {
 		Checkpoint  string `toml:"checkpoint"`
 	} `toml:"identity"`
 	Hardware struct {
-		Device   string   `toml:"device"`
-		Kernels  []string `toml:"kernels"`
-		Platform string   `toml:"platform"`
+		Device    string   `toml:"device"`
+		Kernels   []string `toml:"kernels"`
+		Platform  string   `toml:"platform"`
+		EngineLog string   `toml:"engine_log"`
 	} `toml:"hardware"`
 	Correctness struct {
 		Budget         string `toml:"budget"`
@@ -155,7 +158,7 @@ func Parse(text string) (Config, error) {
 		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, Context: f.Context, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Evidence: f.Evidence, Headers: f.Headers,
 		BatchInvariant: f.Correctness.BatchInvariant,
 		Identity:       Identity{f.Identity.Image, f.Identity.Accelerator, f.Identity.Checkpoint},
-		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels, f.Hardware.Platform}, Precision: f.Correctness.Precision,
+		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels, f.Hardware.Platform, f.Hardware.EngineLog}, Precision: f.Correctness.Precision,
 		Reference: Reference{f.Reference.Target, f.Reference.Model, f.Reference.APIKeyEnv},
 		Performance: Performance{
 			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer,

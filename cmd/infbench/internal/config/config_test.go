@@ -17,6 +17,7 @@ timeout = "90s"
 X-A = "A_VAR"
 [hardware]
 kernels = ["a", "b"]
+engine_log = "e.log"
 [performance]
 arrival = ["sessions:n=2,think=1s", "poisson:rate=3"]
 per_level = "5s"
@@ -25,7 +26,7 @@ prompt_tokens = 99
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Target != "http://h" || c.Timeout != 90*time.Second || c.Headers["X-A"] != "A_VAR" || len(c.Hardware.Kernels) != 2 ||
+	if c.Target != "http://h" || c.Timeout != 90*time.Second || c.Headers["X-A"] != "A_VAR" || len(c.Hardware.Kernels) != 2 || c.Hardware.EngineLog != "e.log" ||
 		len(c.Performance.Arrival) != 2 || c.Performance.PerLevel != 5*time.Second || c.Performance.PromptTokens != 99 {
 		t.Errorf("%+v", c)
 	}
