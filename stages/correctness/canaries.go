@@ -184,7 +184,7 @@ func deepTogether(ctx context.Context, ep Subject, p companyPlan) (gates.Finding
 			if tooLong(again.err) {
 				return gates.Pass("prompts of about %d tokens are refused alone and in company", p.deep*endpoint.TokensPerSentence), nil
 			}
-			return ep.died(ctx, p.deep*endpoint.TokensPerSentence, again.err)
+			return ep.died(ctx, p.deep*endpoint.TokensPerSentence, again.err, func() error { _, err := ep.Ask(ctx, refused.request); return err })
 		}
 		f := gates.Fail("a prompt of %d tokens is answered alone, and fails beside %d others of its length", again.answer.Usage.Prompt.Or(0), len(company)-1).With("%s", refused.says())
 		return ep.blame(ctx, f.Because("the context is divided among the slots, or shared by all and too small"), gates.Company), nil

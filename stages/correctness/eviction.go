@@ -19,7 +19,7 @@ other question. The verdict says how much came between and whether the server sh
 	Since:  "0.3.0",
 	Cost:   10 * time.Second,
 	Modes:  []string{"CAC-02", "CAC-04", "CAC-05", "CAC-12"},
-	Faults: []string{"evicted-wrong"},
+	Faults: []string{"evicted-wrong", "cut"},
 	Causes: []string{"evicted or recycled blocks are still referenced", "a host or disk tier of the KV cache loads the wrong blocks back"},
 	Next:   []string{"the same server without the host or disk tier, then with prefix caching off"},
 	Run:    eviction,
@@ -97,7 +97,10 @@ func eviction(ctx context.Context, ep Subject) (gates.Finding, error) {
 	}
 	between, err := ep.fill(ctx, p, clock)
 	if err != nil {
-		return ep.died(ctx, p.sentences*endpoint.TokensPerSentence, err)
+		return ep.died(ctx, p.sentences*endpoint.TokensPerSentence, err, func() error {
+			a := ep.Stream(ctx, endpoint.Chat(ep.fresh().Sentences(p.sentences)).MaxTokens(1))
+			return a.Err()
+		})
 	}
 	var lost []trial // the first of each conversation that is wrong and right behind new beginnings
 	asked, weak, cached, most := 0, 0, 0, 0

@@ -135,7 +135,7 @@ func needle(ctx context.Context, ep Subject) (gates.Finding, error) {
 			break // an error and no silent cut: that is how it should be
 		}
 		if err != nil {
-			f, err := h.died(ctx, n*endpoint.TokensPerSentence, err)
+			f, err := h.died(ctx, n*endpoint.TokensPerSentence, err, func() error { _, err := h.grid(ctx, n); return err })
 			return h.drawn(f), err
 		}
 		h.hays = append(h.hays, hay)
@@ -217,11 +217,15 @@ func (h *hunt) at(ctx context.Context, sentences int, position float64, salt int
 }
 
 // died is the finding where a prompt of some length gets no answer at all, while short ones
-// did; an error that says nothing about the length is passed on.
-func (s Subject) died(ctx context.Context, tokens int, err error) (gates.Finding, error) {
+// did; an error that says nothing about the length is passed on. What happens to one request
+// and to none of two more like it is a warning: a connection can break.
+func (s Subject) died(ctx context.Context, tokens int, err error, again func() error) (gates.Finding, error) {
 	var f *endpoint.Failure
 	if ended(ctx) || !errors.As(err, &f) || f.Kind == endpoint.Refused || f.Kind == endpoint.Busy {
 		return gates.Finding{}, err
+	}
+	if again() == nil && again() == nil {
+		return gates.Warn("one request of about %d tokens got no answer, and two more like it have one", tokens).With("%v", err).Under(gates.Depth), nil
 	}
 	out := gates.Fail("no answer at about %d tokens, while short questions have one", tokens).With("%v", err)
 	if alive := s.floor(ctx); alive.unanswered() {

@@ -114,7 +114,7 @@ func transcript(ctx context.Context, ep Subject) (gates.Finding, error) {
 	j.recall = able
 	if err := j.walk(ctx); err != nil {
 		if n := len(j.turns); n > 0 && j.turns[n-1].prompt > 1000 {
-			return ep.died(ctx, j.turns[n-1].prompt, err)
+			return ep.died(ctx, j.turns[n-1].prompt, err, func() error { _, err := ep.Ask(ctx, j.last.MaxTokens(128)); return err })
 		}
 		return gates.Finding{}, err
 	}
@@ -218,6 +218,7 @@ func (j *journey) walk(ctx context.Context) error {
 			}
 		}
 		start := time.Now()
+		j.last = r
 		send := j.Ask
 		if i%2 == 1 {
 			send = j.AskPlain
@@ -236,7 +237,6 @@ func (j *journey) walk(ctx context.Context) error {
 		t := j.turnOf(j.trail, a, want, own)
 		t.number, t.added, t.kind, t.request, t.plain = i+1, added, kind, r, i%2 == 1
 		j.turns = append(j.turns, t)
-		j.last = r
 		if wrongInARow++; t.ok() {
 			wrongInARow = 0
 		}

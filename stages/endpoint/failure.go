@@ -132,7 +132,22 @@ func explain(ctx context.Context, err error) *Failure {
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return &Failure{Kind: Unreachable, What: "no connection to the target in time", Hint: "check the address and any firewall"}
 	}
-	return &Failure{Kind: BrokenOff, What: "the answer did not follow HTTP", Hint: "is this an OpenAI-compatible endpoint?"}
+	what := "the answer did not follow HTTP"
+	for _, known := range outOfHTTP { // the library's own text holds addresses and what the server sent
+		if strings.Contains(err.Error(), known) {
+			what += ": " + known
+			break
+		}
+	}
+	return &Failure{Kind: BrokenOff, What: what, Hint: "is this an OpenAI-compatible endpoint?"}
+}
+
+// outOfHTTP are the library's words for how an answer breaks HTTP, and for a connection that
+// could not be used.
+var outOfHTTP = []string{
+	"malformed chunked encoding", "invalid byte in chunk length", "empty hex number for chunk length", "http chunk length too large", "malformed HTTP response", "malformed HTTP version",
+	"malformed HTTP status code", "malformed MIME header", "bad Content-Length", "transfer encoding", "header line too long", "server response headers exceeded", "too many 1xx",
+	"server closed idle connection", "connection reset", "body closed", "request canceled", "use of closed network connection",
 }
 
 const hintHTTPS = "is it https:// rather than http://?"

@@ -110,7 +110,7 @@ func TestTLSThatDoesNotFit(t *testing.T) {
 	f = fails(t, raw(t, "\x15\x03\x01\x00\x02\x02\x46"), TargetOptions{})
 	equal(t, "a TLS alert", f.Error(), "the target answered in TLS (is it https:// rather than http://?)")
 	f = fails(t, raw(t, "SSH-2.0-OpenSSH_9.6\r\n"), TargetOptions{})
-	equal(t, "no HTTP", f.Error(), "the answer did not follow HTTP (is this an OpenAI-compatible endpoint?)")
+	equal(t, "no HTTP", f.Error(), "the answer did not follow HTTP: malformed HTTP response (is this an OpenAI-compatible endpoint?)")
 	f = fails(t, raw(t, ""), TargetOptions{})
 	equal(t, "closes", f.Error(), "the connection was closed before the answer was complete (look at the server's log: did a worker die?)")
 }
