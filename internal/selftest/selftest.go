@@ -327,14 +327,23 @@ func (o Options) run(ctx context.Context, r *Row) error {
 	if err != nil {
 		return err
 	}
-	ep, err := endpoint.Open(ctx, target, endpoint.Options{Model: o.Model, InFlight: 4, Seed: cmp.Or(o.Seed, 1), Limits: o.Limits})
+	how := endpoint.Options{Model: o.Model, InFlight: 4, Seed: cmp.Or(o.Seed, 1), Limits: o.Limits}
+	ep, err := endpoint.Open(ctx, target, how)
 	if err != nil {
 		r.Unopened, r.Took = gates.Printable(err.Error(), 160), time.Since(start)
 		return nil
 	}
 	defer ep.Close()
+	// Stage 1 draws codes of its own: what it asks must not change what the later stages ask.
+	how.Seed++
+	first, err := endpoint.Open(ctx, target, how)
+	if err != nil {
+		r.Unopened, r.Took = gates.Printable(err.Error(), 160), time.Since(start)
+		return nil
+	}
+	defer first.Close()
 	last := r.last()
-	verdicts(ctx, r, named(o, r, hardware.Checks()), hardware.Subject{Endpoint: ep, Streams: ep.InFlight(), Limit: 5 * time.Minute}) // a busy machine leaves nothing out
+	verdicts(ctx, r, named(o, r, hardware.Checks()), hardware.Subject{Endpoint: first, Streams: first.InFlight(), Limit: 5 * time.Minute}) // a busy machine leaves nothing out
 	if last >= 2 {
 		verdicts(ctx, r, named(o, r, smoke.Checks()), ep)
 	}
