@@ -27,8 +27,14 @@ func TestCubin(t *testing.T) {
 		flags   uint32
 		want    string
 	}{
-		{7, 0x3c053c, "sm_60"}, {7, 0x560556, "sm_86"}, {7, 0x5a055a, "sm_90"}, {7, 0x5a0d5a, "sm_90a"},
-		{8, 0x6004b04, "sm_75"}, {8, 0x6005a04, "sm_90"}, {8, 0x6006402, "sm_100"}, {8, 0x6007802, "sm_120"},
+		{7, 0x3c053c, "sm_60"},
+		{7, 0x560556, "sm_86"},
+		{7, 0x5a055a, "sm_90"},
+		{7, 0x5a0d5a, "sm_90a"},
+		{8, 0x6004b04, "sm_75"},
+		{8, 0x6005a04, "sm_90"},
+		{8, 0x6006402, "sm_100"},
+		{8, 0x6007802, "sm_120"},
 	} {
 		got, err := fatbin.Cubin(module(c.version, c.flags))
 		if err != nil || got.String() != c.want {
