@@ -79,6 +79,7 @@ func TestScripts(t *testing.T) {
 				ts.Setenv("HUB", h.URL)
 			},
 			"bundle": bundle,
+			"library": library, "image": image,
 			"lines": func(ts *testscript.TestScript, _ bool, args []string) {
 				b, err := os.ReadFile(ts.MkAbs(args[1]))
 				ts.Check(err)

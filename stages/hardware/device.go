@@ -65,6 +65,8 @@ func compare(told string, s Subject, here []record.Accelerator) gates.Finding {
 		return gates.Pass("taken from this machine: %s, since no accelerator is seen on it; the engine does not tell", s.Device)
 	case s.Auto:
 		return gates.Pass("taken from this machine: %s; the engine does not tell", s.Device)
+	case s.Device != "" && !s.served():
+		return gates.Pass("named: %s", s.Device)
 	case s.Device != "":
 		return gates.Pass("named: %s; the engine does not tell", s.Device)
 	}

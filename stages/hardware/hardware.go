@@ -6,6 +6,7 @@
 package hardware
 
 import (
+	"slices"
 	"time"
 
 	"infbench/gates"
@@ -40,6 +41,11 @@ var checks gates.Registry[Subject]
 
 // Checks returns the checks of stage 1, cheapest first.
 func Checks() []gates.Check[Subject] { return checks.All() }
+
+// Offline returns the checks of stage 1 that ask no server.
+func Offline() []gates.Check[Subject] {
+	return slices.DeleteFunc(checks.All(), func(c gates.Check[Subject]) bool { return slices.Contains(c.Needs, endpoint.Server) })
+}
 
 // Infos returns the documentation of the checks.
 func Infos() []gates.Info { return checks.Infos() }
