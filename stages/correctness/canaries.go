@@ -171,6 +171,7 @@ func deepTogether(ctx context.Context, ep Subject, p companyPlan) (gates.Finding
 		return gates.Finding{}, err
 	}
 	tokens := 0
+	came := turnoutOf("long prompts", company)
 	var refused *member
 	for i, m := range company {
 		tokens = max(tokens, m.answer.Usage.Prompt.Or(0))
@@ -197,7 +198,7 @@ func deepTogether(ctx context.Context, ep Subject, p companyPlan) (gates.Finding
 		f := gates.Fail("%d of %d prompts of up to %d tokens lose their beginning when they come together, and are right alone", len(lost), len(company), tokens).With("%s", lost[0].says())
 		return ep.blame(ctx, f.Because("the context is divided among the slots, or shared by all and too small"), gates.Company), nil
 	}
-	return gates.Pass("%d prompts of up to %d tokens at once: %d wrong that are right alone", len(company), tokens, len(lost)), nil
+	return came.judged(gates.Pass("%d prompts of up to %d tokens at once: %d wrong that are right alone", len(company)-came.away, tokens, len(lost))), nil
 }
 
 // otherFirstWords finds answers whose first word only company makes: what the prefill

@@ -147,6 +147,8 @@ func judgeStatus(r *http.Response, path string, body []byte) *Failure {
 		f.Kind, f.Hint = UnknownModel, "name a served model with --model"
 	case code == 404:
 		f.Kind, f.Hint = Refused, "is the path of the target right? it stands before /v1/chat/completions"
+	case code == http.StatusRequestTimeout: // a gateway that waited in vain says so, and refuses nothing
+		f.Kind, f.Hint = TooSlow, "is the server loaded or hung?"
 	case code == 429 || code == 503:
 		f.Kind, f.Hint = Busy, "the server is loading or at its limit"
 		f.RetryAfter = retryAfter(r.Header.Get("Retry-After"))
