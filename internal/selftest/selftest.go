@@ -208,7 +208,7 @@ func Checks() []string {
 // prove nothing.
 var narrow = []string{
 	"needle-loss:after=60", "nondeterministic:after=60", "stale-cache:stream=0", "wrong-digit-in-text:warm=1", "stops-early:words=7", "abort-leaks:slots=14",
-	"json-blanks:above=3", "block-edge-wrong:block=128", "rare-script:depth=2000", "dies-deep:depth=60000",
+	"json-blanks:above=3", "guided-500:above=1", "logprobs-500:above=1", "block-edge-wrong:block=128", "rare-script:depth=2000", "dies-deep:depth=60000",
 }
 
 // Rows returns the rows that a self-test will have, without verdicts, or what is wrong

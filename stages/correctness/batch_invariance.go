@@ -19,7 +19,7 @@ differ, the logprobs at the first token that differs decide. Under --batch-invar
 	Since:  "0.3.0",
 	Cost:   6 * time.Second,
 	Modes:  []string{"DET-02", "DET-03", "CON-11", "CON-12", "NUM-18"},
-	Faults: []string{"drift-in-company", "far-in-company", "reordered-stream"},
+	Faults: []string{"drift-in-company", "far-in-company", "reordered-stream", "company-500", "reject-above-1"},
 	Causes: []string{"reductions that depend on the size of the batch (expected by default)", "a batched kernel, captured graph or draft that computes another thing"},
 	Next:   []string{"the engine's batch-invariant or deterministic mode, where equal texts matter", "the same server with the largest batch set to 1"},
 	Run:    batchInvariance,

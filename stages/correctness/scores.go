@@ -18,7 +18,7 @@ evaluation that ranks by likelihood is wrong. The same questions are scored alon
 	Since:  "0.3.0",
 	Cost:   4 * time.Second,
 	Modes:  []string{"LGP-05", "DET-02"},
-	Faults: []string{"scores-off"},
+	Faults: []string{"scores-off", "logprobs-500", "logprobs-500-in-company", "company-500", "reject-above-1"},
 	Causes: []string{"scores are taken from another place of the batch", "speculative decoding beside chunked prefill"},
 	Next:   []string{"the same server without speculative decoding", "score with one request at a time"},
 	Run:    scores,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -48,6 +49,8 @@ func errorBody(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error)
 		}
 		shown := gates.Quote(string(said), 120)
 		switch message := errorMessage(said); {
+		case status == http.StatusTooManyRequests:
+			return gates.Skip("%s: the server turns it away with status %d, %s", n.name, status, shown), nil
 		case status == 200:
 			wrong = append(wrong, fmt.Sprintf("%s: status 200, %s", n.name, shown))
 		case status >= 500:
