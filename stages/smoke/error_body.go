@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"infbench/gates"
+	"infbench/internal/shallow"
 	"infbench/stages/endpoint"
 )
 
@@ -74,7 +75,7 @@ func errorBody(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error)
 // errorMessage finds the message of an error in the forms of the known servers, "" where
 // there is none.
 func errorMessage(said []byte) string {
-	if !gjson.ValidBytes(said) {
+	if !shallow.Valid(said) {
 		return ""
 	}
 	for _, path := range []string{"error.message", "error", "message", "detail"} {
