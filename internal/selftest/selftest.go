@@ -228,16 +228,16 @@ func Rows(o Options) ([]Row, error) {
 		}
 		specs = append(specs, narrow...)
 	}
+	if err := faultproxy.Check(specs); err != nil {
+		return nil, fmt.Errorf("%w (infbench faultproxy --list shows all)", err)
+	}
 	infos := map[string]faultproxy.Info{}
 	for _, f := range faultproxy.Faults() {
 		infos[f.ID] = f
 	}
 	for _, spec := range specs {
-		id, _, _ := strings.Cut(spec, ":")
-		info, ok := infos[id]
-		if !ok {
-			return nil, fmt.Errorf("there is no fault %.60q: infbench faultproxy --list shows them", id)
-		}
+		id, _, _ := strings.Cut(strings.TrimSpace(spec), ":")
+		info := infos[strings.TrimSpace(id)]
 		if info.Stage == 4 {
 			continue // a matter of time, which stages 1 to 3 do not see
 		}
