@@ -20,7 +20,7 @@ position in the batch decays after some tokens. A short answer shows none of it.
 company: what is counted alone without a gap must be so beside others.`,
 	Since:  "0.3.0",
 	Cost:   6 * time.Second,
-	Modes:  []string{"CAC-06", "CON-03", "OUT-10"},
+	Modes:  []string{"CAC-06", "CON-03", "CON-05", "OUT-10"},
 	Faults: []string{"preempt-offset", "duplicated-stream", "late-arrivals-decay", "company-500", "reject-above-1"},
 	Causes: []string{"sequences that are preempted for want of KV blocks and resumed wrongly", "events of several streams mixed up before they are sent", "a batched decode kernel that is wrong for later positions"},
 	Next:   []string{"more memory for the KV cache, or fewer sequences at once", "the same server with the largest batch set to 1"},

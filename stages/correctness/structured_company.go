@@ -20,7 +20,7 @@ combination that it does not support. Requests with one schema and different cod
 words, and a plain question afterwards must be answered.`,
 	Since:  "0.3.0",
 	Cost:   4 * time.Second,
-	Modes:  []string{"STC-03", "STC-04", "STC-07", "CON-07"},
+	Modes:  []string{"STC-03", "STC-04", "STC-07", "CON-05", "CON-07"},
 	Faults: []string{"salad-in-json", "guided-kills", "guided-500", "guided-500-in-company", "company-500", "reject-above-1"},
 	Causes: []string{"a race on the masks of the grammar backend", "constrained decoding beside speculative decoding"},
 	Next:   []string{"another grammar backend or a newer one", "the same without speculative decoding"},
