@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"infbench/gates"
+	"infbench/internal/shallow"
 )
 
 // Options say how an endpoint is opened.
@@ -376,7 +377,7 @@ func (e Endpoint) Identify(ctx context.Context) (Build, error) {
 
 // modelsIn returns the ids of a model list, or nil when it is none.
 func modelsIn(body []byte) []string {
-	if !shallow(body) || !gjson.ValidBytes(body) {
+	if !shallow.Valid(body) {
 		return nil
 	}
 	var out []string

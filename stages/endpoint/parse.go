@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"infbench/gates"
+	"infbench/internal/shallow"
 )
 
 // assembly joins the events of a stream, or the one body of a plain answer, into an
@@ -60,7 +61,7 @@ func (s *assembly) take(ev Event) (stop bool) {
 	if !valid {
 		s.answer.broke(hard, "event %d is not UTF-8", s.events)
 	}
-	if !shallow(data) || !gjson.ValidBytes(data) {
+	if !shallow.Valid(data) {
 		if ev.Name == "error" {
 			s.said(data, "an error event inside the 200 stream")
 			return false

@@ -74,7 +74,8 @@ func (p *pipeline) stage(n gates.Stage) (stages.Stage, error) {
 	case gates.Smoke:
 		return stages.Opened(p.ses.open, smoke.Checks())
 	case gates.Correctness:
-		return stages.Opened(p.openCorrectness, correctness.Checks())
+		s, err := stages.Opened(p.openCorrectness, correctness.Checks())
+		return s.States(), err
 	default:
 		p.cache = performance.CacheIntent
 		return stages.Gated(p.measure, performance.Checks())
