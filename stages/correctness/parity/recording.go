@@ -8,10 +8,10 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"infbench/gates"
+	"infbench/internal/whole"
 )
 
 // A Recording is what one server answered: all that a comparison needs of it, so that two
@@ -250,24 +250,11 @@ func ReadRecording(path string) (Recording, error) {
 
 // Write writes the recording to a file, whole or not at all.
 func (r Recording) Write(path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".infbench-*")
+	b, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	b, err := json.Marshal(r)
-	if err == nil {
-		err = compressed(f, append(b, '\n'), strings.HasSuffix(path, ".gz"))
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // half a recording is none
-	}
-	return err
+	return whole.Write(path, func(w io.Writer) error { return compressed(w, append(b, '\n'), strings.HasSuffix(path, ".gz")) })
 }
 
 func compressed(w io.Writer, b []byte, zip bool) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"infbench/cmd/infbench/internal/render"
+	"infbench/internal/whole"
 	"infbench/record"
 	"infbench/soak"
 	"infbench/stages"
@@ -221,7 +222,7 @@ func (k *soaking) finish(h *soak.History) error {
 	}
 	subject, summary := p.ses.subject(""), h.Summary(k.journal.Path())
 	if set.report != "" {
-		err := whole(set.report, func(w io.Writer) error {
+		err := whole.Write(set.report, func(w io.Writer) error {
 			return render.SoakJSON(w, exit, p.problem, subject, rep, about, where, summary)
 		})
 		if err != nil {
