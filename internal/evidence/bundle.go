@@ -51,7 +51,7 @@ func New(p Parts, redact func(string) string) (Bundle, error) {
 		return Bundle{}, ErrNothing
 	}
 	for _, text := range []*string{&p.Command, &p.Harness, &p.Model} {
-		*text = hide(*text, redact)
+		*text = Hide(*text, redact)
 	}
 	list := make([]Exchange, len(p.Exchanges))
 	for i, x := range p.Exchanges {

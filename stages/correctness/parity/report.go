@@ -26,6 +26,9 @@ func (c Comparison) evidence(claim Claim) []string {
 	if c.retold > 0 {
 		add("asked for log probabilities, the target says something else in %d of %d prompts: asking changes what it computes", c.retold, c.prompts)
 	}
+	if c.long > 0 {
+		add("the target does not keep to max_tokens in %d of %d prompts: the beginnings are compared", c.long, c.prompts)
+	}
 	for _, f := range c.worstPositions() {
 		add("%s", f.says())
 	}
