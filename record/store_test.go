@@ -112,6 +112,29 @@ func TestUnwritableIsFoundBeforeTheLoad(t *testing.T) {
 	}
 }
 
+// A proof that fails takes back the file that it made, and no other.
+func TestAFailedProofLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	for _, there := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		// In the way of the draft, as a full disk would be.
+		if err := os.MkdirAll(filepath.Join(filepath.Dir(path), "x.a.unfinished.jsonl", "in the way"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if there {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := record.Open(path, "a"); err == nil {
+			t.Error("nothing is found wrong")
+		}
+		if _, err := os.Stat(path); (err == nil) != there {
+			t.Errorf("there before: %t, and after: %v", there, err)
+		}
+	}
+}
+
 func TestDraftIsARecordFileOfItsOwn(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.jsonl")

@@ -87,15 +87,15 @@ func TestASecretInHalfAText(t *testing.T) {
 	}
 	twice := strings.ReplaceAll(escaped, `\`, `\\`)
 	for text, want := range map[string]string{
-		`{"error":"bad key ` + escaped:                         `{"error":"bad key «API key»`,
-		`{"error":"bad key ` + escaped + ` for`:                `{"error":"bad key «API key» for`,
-		`{"error":"bad key ` + escaped + `\u00`:                `{"error":"bad key «API key»\\u00`,
-		`{"error":"bad key ` + escaped + `\`:                   `{"error":"bad key «API key»\\`,
-		`5" and {"key":"` + escaped + `"}`:                     `5" and {"key":"«API key»"}`,
-		escaped + `"}`:                                         `«API key»"}`,
-		`{"arguments":"{\"key\":\"` + twice:                    `{"arguments":"{\"key\":\"«API key»`,
+		`{"error":"bad key ` + escaped:                            `{"error":"bad key «API key»`,
+		`{"error":"bad key ` + escaped + ` for`:                   `{"error":"bad key «API key» for`,
+		`{"error":"bad key ` + escaped + `\u00`:                   `{"error":"bad key «API key»\\u00`,
+		`{"error":"bad key ` + escaped + `\`:                      `{"error":"bad key «API key»\\`,
+		`5" and {"key":"` + escaped + `"}`:                        `5" and {"key":"«API key»"}`,
+		escaped + `"}`:                                            `«API key»"}`,
+		`{"arguments":"{\"key\":\"` + twice:                       `{"arguments":"{\"key\":\"«API key»`,
 		`{"a":"` + "\n" + escaped + `","b":"\u0041\ud83d\ude00"}`: `{"a":"\n«API key»","b":"\u0041\ud83d\ude00"}`,
-		`"\ud83d ` + escaped + `"`:                             `"� «API key»"`,
+		`"\ud83d ` + escaped + `"`:                                `"� «API key»"`,
 	} {
 		if got := Hide(text, r.Text); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)

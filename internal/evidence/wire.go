@@ -93,14 +93,14 @@ func (c count) IsZero() bool { return c.Count == gates.Count{} }
 
 type bundleWire struct {
 	// Schema stands first: the keeper of a folder knows its files by their first bytes.
-	Schema    string             `json:"schema"`
-	Run       string             `json:"run"`
-	Command   string             `json:"command"`
-	Harness   string             `json:"harness"`
-	Written   time.Time          `json:"written"`
-	Model     text               `json:"model"`
-	Ledger    json.RawMessage    `json:"ledger"`
-	Dropped   int                `json:"dropped,omitempty"`
+	Schema    string                   `json:"schema"`
+	Run       string                   `json:"run"`
+	Command   string                   `json:"command"`
+	Harness   string                   `json:"harness"`
+	Written   time.Time                `json:"written"`
+	Model     text                     `json:"model"`
+	Ledger    json.RawMessage          `json:"ledger"`
+	Dropped   int                      `json:"dropped,omitempty"`
 	Exchanges lists.List[exchangeWire] `json:"exchanges,omitzero"`
 }
 
@@ -119,22 +119,22 @@ type exchangeWire struct {
 }
 
 type answerWire struct {
-	Status         int               `json:"status"`
-	Content        text              `json:"content"`
-	Reasoning      text              `json:"reasoning,omitempty"`
-	ReasoningField text              `json:"reasoning_field,omitempty"`
-	Refusal        text              `json:"refusal,omitempty"`
+	Status         int                     `json:"status"`
+	Content        text                    `json:"content"`
+	Reasoning      text                    `json:"reasoning,omitempty"`
+	ReasoningField text                    `json:"reasoning_field,omitempty"`
+	Refusal        text                    `json:"refusal,omitempty"`
 	Calls          lists.List[callWire]    `json:"calls,omitzero"`
-	Finish         text              `json:"finish_reason"`
-	End            endpoint.End      `json:"end"`
-	Usage          usageWire         `json:"usage"`
+	Finish         text                    `json:"finish_reason"`
+	End            endpoint.End            `json:"end"`
+	Usage          usageWire               `json:"usage"`
 	Logprobs       lists.List[logprobWire] `json:"logprobs,omitzero"`
-	ID             text              `json:"id,omitempty"`
-	Model          text              `json:"model,omitempty"`
+	ID             text                    `json:"id,omitempty"`
+	Model          text                    `json:"model,omitempty"`
 	Broke          lists.List[breachWire]  `json:"broke,omitzero"`
-	Comments       int               `json:"comments,omitempty"`
-	Failure        *failureWire      `json:"failure,omitempty"`
-	Times          timesWire         `json:"times"`
+	Comments       int                     `json:"comments,omitempty"`
+	Failure        *failureWire            `json:"failure,omitempty"`
+	Times          timesWire               `json:"times"`
 }
 
 type callWire struct {
@@ -152,8 +152,8 @@ type usageWire struct {
 }
 
 type logprobWire struct {
-	Token   text              `json:"token"`
-	Logprob number            `json:"logprob"`
+	Token   text                    `json:"token"`
+	Logprob number                  `json:"logprob"`
 	Top     lists.List[logprobWire] `json:"top,omitzero"`
 }
 
@@ -172,20 +172,20 @@ type failureWire struct {
 }
 
 type timesWire struct {
-	Wrote       time.Duration  `json:"wrote_ns,omitempty"`
-	Headers     time.Duration  `json:"headers_ns,omitempty"`
-	FirstEvent  time.Duration  `json:"first_event_ns,omitempty"`
-	FirstToken  time.Duration  `json:"first_token_ns,omitempty"`
-	FirstAnswer time.Duration  `json:"first_answer_ns,omitempty"`
-	LastToken   time.Duration  `json:"last_token_ns,omitempty"`
-	Ended       time.Duration  `json:"ended_ns"`
-	Fresh       bool           `json:"fresh_connection,omitempty"`
-	Dialled     time.Duration  `json:"dialled_ns,omitempty"`
-	Resent      bool           `json:"resent,omitempty"`
-	Reads       int            `json:"reads,omitempty"`
-	Bytes       int            `json:"bytes,omitempty"`
+	Wrote       time.Duration        `json:"wrote_ns,omitempty"`
+	Headers     time.Duration        `json:"headers_ns,omitempty"`
+	FirstEvent  time.Duration        `json:"first_event_ns,omitempty"`
+	FirstToken  time.Duration        `json:"first_token_ns,omitempty"`
+	FirstAnswer time.Duration        `json:"first_answer_ns,omitempty"`
+	LastToken   time.Duration        `json:"last_token_ns,omitempty"`
+	Ended       time.Duration        `json:"ended_ns"`
+	Fresh       bool                 `json:"fresh_connection,omitempty"`
+	Dialled     time.Duration        `json:"dialled_ns,omitempty"`
+	Resent      bool                 `json:"resent,omitempty"`
+	Reads       int                  `json:"reads,omitempty"`
+	Bytes       int                  `json:"bytes,omitempty"`
 	Marks       lists.List[markWire] `json:"marks,omitzero"`
-	Engine      engineWire     `json:"engine,omitzero"`
+	Engine      engineWire           `json:"engine,omitzero"`
 }
 
 type markWire struct {

@@ -94,18 +94,23 @@ func replace(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	if err != nil {
 		_ = os.Remove(f.Name()) // half a file is none
 	}
-	return err
+	return naming(path, err)
 }
 
-// beside makes a file in the folder of another one. The error names that one: of the new
-// name nobody has heard.
+// beside makes a file in the folder of another one.
 func beside(path string) (*os.File, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".infbench-*")
+	return f, naming(path, err)
+}
+
+// naming returns the error with the path that is meant: of the name beside it nobody has
+// heard.
+func naming(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		return nil, fmt.Errorf("%s: %w", path, at.Err)
+		return fmt.Errorf("%s: %w", path, at.Err)
 	}
-	return f, err
+	return err
 }
 
 // behind follows links to the file that is meant, which need not be there.

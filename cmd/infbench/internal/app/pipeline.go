@@ -181,7 +181,7 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 	}
 	p.id, p.start = record.NewRunID(time.Now()), time.Now()
 	p.record = p.record || p.ses.set.Out != ""
-	if err := p.probeStore(); err != nil {
+	if err := errors.Join(p.ses.set.reportable(), p.probeStore()); err != nil {
 		return usageError{p.ses.redactor.Text(err.Error())}
 	}
 	emit, closeProgress := p.progress()

@@ -80,6 +80,9 @@ func runSoak(c console, ctx *cli.Context) error {
 		ses.waiting = func(why string) { fmt.Fprintf(c.err, "waiting for the server: %s\n", ses.redactor.Text(why)) }
 	}
 	k := &soaking{c: c, p: &pipeline{c: c, ctx: ctx, command: "soak", ses: ses, record: true, id: record.NewRunID(time.Now()), start: time.Now()}}
+	if err := s.reportable(); err != nil {
+		return usageError{ses.redactor.Text(err.Error())}
+	}
 	if err := k.openJournal(plan); err != nil {
 		return usageError{ses.redactor.Text(err.Error())}
 	}
