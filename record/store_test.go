@@ -170,6 +170,10 @@ func TestRedaction(t *testing.T) {
 			t.Errorf("%q leaves %q", text, got)
 		}
 	}
+	// Behind escapes, in a body that is cut.
+	if got := r.Text(`status 500, "{\"error\":{\"message\":\"bad key \u0073\u006b\u002d\u0053\u0045\u0043\u0052\u0045\u0054\u004b\u0045\u0059\u002d`); !strings.HasSuffix(got, "bad key «API key»") {
+		t.Errorf("%q", got)
+	}
 	if got := r.Text(`no file "/home/alice/x/models/Qwen-7B"`); got != `no file "…/Qwen-7B"` {
 		t.Errorf("%q", got)
 	}

@@ -55,7 +55,7 @@ func Of(x endpoint.Exchange, redact func(string) string) Exchange { return take(
 // take copies what is kept of an exchange that was observed. Began is not set yet: the
 // time of day stays in the answer until the tape is read.
 func take(x endpoint.Exchange) Exchange {
-	out := Exchange{Number: int(x.Number), Stream: x.Stream, HangUp: x.HangUp, Again: x.Again, Answer: x.Answer}
+	out := Exchange{Number: int(x.Number), Stream: x.Stream, HangUp: x.HangUp, Again: x.Again, Redacted: x.Redacted, Answer: x.Answer}
 	a := &out.Answer
 	cut := func(to *string, most int) {
 		if len(*to) > most {

@@ -13,7 +13,6 @@ import (
 
 	"infbench/cmd/infbench/internal/render"
 	"infbench/gates"
-	"infbench/internal/evidence"
 	"infbench/internal/whole"
 	"infbench/stages"
 	"infbench/stages/correctness/parity"
@@ -120,7 +119,7 @@ func compareServers(c console, ctx *cli.Context) error {
 		return unanswered(c, s, ses.redactor.Text(err.Error()), err)
 	}
 	for i := range got { // alike: texts that were and texts that were not would differ
-		got[i] = got[i].Redacted(func(text string) string { return evidence.Hide(text, ses.redactor.Text) })
+		got[i] = got[i].Redacted(ses.redactor.Text)
 	}
 	if save != "" {
 		if err := got[0].Write(save); err != nil {
