@@ -67,11 +67,11 @@ func (k *keeper) exchange(x endpoint.Exchange) {
 }
 
 func (k *keeper) event(e stages.Event) {
-	switch e := e.(type) {
-	case stages.CheckStarted:
+	if _, ok := e.(stages.CheckStarted); ok {
 		k.begin()
-	case stages.CheckFinished:
-		k.end(e.Verdict)
+	}
+	if f, ok := e.(stages.CheckFinished); ok {
+		k.end(f.Verdict)
 	}
 }
 
