@@ -70,6 +70,18 @@ func (f *Failure) Error() string {
 	return s
 }
 
+// FailureOf returns the error of a server that is not the target, under the name that it has
+// beside one, such as "the reference".
+func FailureOf(err error, name string) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	g := *f
+	g.What, g.Hint = strings.ReplaceAll(f.What, "the target", name), strings.ReplaceAll(f.Hint, "the target", name)
+	return &g
+}
+
 // Advice returns what is likely behind the failure and what to do next.
 func (f *Failure) Advice() (causes, next []string) {
 	switch f.Kind {

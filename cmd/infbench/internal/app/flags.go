@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"infbench/arrival"
 	"infbench/cmd/infbench/internal/config"
+	"infbench/internal/whole"
 	"infbench/stages/correctness/parity"
 	"infbench/stages/performance"
 )
@@ -182,6 +184,17 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 		return s, err
 	}
 	return s, s.secrets()
+}
+
+// reportable finds out whether the report can be written, before anything is asked.
+func (s *settings) reportable() error {
+	if s.report == "" {
+		return nil
+	}
+	if err := whole.Prove(s.report); err != nil {
+		return fmt.Errorf("--report %w", err)
+	}
+	return nil
 }
 
 // maxNumber bounds token and request counts: ten million is beyond any context.
