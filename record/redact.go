@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"infbench/internal/escapes"
 )
 
 // Redactor replaces host names and secrets before anything is written. Host labels
@@ -116,8 +118,11 @@ func (r *Redactor) add(from, to string) {
 const partSecret = 8
 
 // Text returns s without the secrets and hosts it was told of, in whole or from their
-// beginning, in either case, as JSON writes them, and in base64; and with the folders of people's paths cut off.
-func (r *Redactor) Text(s string) string {
+// beginning, in either case, behind whatever escapes of JSON, and in base64; and with the folders of people's paths cut off.
+func (r *Redactor) Text(s string) string { return escapes.Hide(s, r.plain) }
+
+// plain is Text for what has no escapes that the redactor does not know.
+func (r *Redactor) plain(s string) string {
 	for _, x := range r.secrets {
 		s = strings.ReplaceAll(s, x.from, x.to)
 	}

@@ -38,6 +38,7 @@ func Open(path, id string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("record folder: %w", err)
 	}
+	_, absent := os.Lstat(path)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("record file: %w", err)
@@ -53,6 +54,9 @@ func Open(path, id string) (*Store, error) {
 	s := &Store{path: path, draft: strings.TrimSuffix(path, ".jsonl") + "." + id + ".unfinished.jsonl"}
 	if err := s.lay(make([]byte, draftProbe)); err != nil {
 		s.Discard()
+		if absent != nil {
+			_ = s.Remove() // ours, and empty
+		}
 		return nil, err
 	}
 	s.Discard()

@@ -112,6 +112,29 @@ func TestUnwritableIsFoundBeforeTheLoad(t *testing.T) {
 	}
 }
 
+// A proof that fails takes back the file that it made, and no other.
+func TestAFailedProofLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	for _, there := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		// In the way of the draft, as a full disk would be.
+		if err := os.MkdirAll(filepath.Join(filepath.Dir(path), "x.a.unfinished.jsonl", "in the way"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if there {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := record.Open(path, "a"); err == nil {
+			t.Error("nothing is found wrong")
+		}
+		if _, err := os.Stat(path); (err == nil) != there {
+			t.Errorf("there before: %t, and after: %v", there, err)
+		}
+	}
+}
+
 func TestDraftIsARecordFileOfItsOwn(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.jsonl")
@@ -146,6 +169,10 @@ func TestRedaction(t *testing.T) {
 		if got := r.Text(text); strings.Contains(got, "0123") || strings.Contains(got, "c2stU0") {
 			t.Errorf("%q leaves %q", text, got)
 		}
+	}
+	// Behind escapes, in a body that is cut.
+	if got := r.Text(`status 500, "{\"error\":{\"message\":\"bad key \u0073\u006b\u002d\u0053\u0045\u0043\u0052\u0045\u0054\u004b\u0045\u0059\u002d`); !strings.HasSuffix(got, "bad key «API key»") {
+		t.Errorf("%q", got)
 	}
 	if got := r.Text(`no file "/home/alice/x/models/Qwen-7B"`); got != `no file "…/Qwen-7B"` {
 		t.Errorf("%q", got)

@@ -244,9 +244,6 @@ func (h *History) Failures() []Failure { return slices.Clone(h.failures) }
 // Restarts returns the restarts that were noticed.
 func (h *History) Restarts() []Dated[Restarted] { return slices.Clone(h.restarts) }
 
-// Alarms returns what was seen to creep, when it was first seen.
-func (h *History) Alarms() []Dated[Drifts] { return slices.Clone(h.drifts) }
-
 // Ended returns how it ended; false while it has not.
 func (h *History) Ended() (Ended, bool) {
 	if h.ended == nil {

@@ -91,7 +91,7 @@ func (j *Journal) goOn() (h *History, skipped []error, err error) {
 		return nil, nil, err
 	}
 	if h, skipped, err = Read(j.file); err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%s: %w", j.path, err)
 	}
 	return h, skipped, nil
 }
@@ -144,11 +144,14 @@ func Read(r io.Reader) (h *History, skipped []error, err error) {
 			skipped = append(skipped, err)
 		}
 		if h.begun.Run == "" {
-			return nil, nil, fmt.Errorf("this is no journal of a soak: %w", err)
+			if errors.As(err, &bad) && !bad.Torn { // nothing is skipped: this is the end
+				err = fmt.Errorf("line %d: %w", bad.Line, bad.Err)
+			}
+			return nil, nil, fmt.Errorf("no journal of a soak: %w", err)
 		}
 	}
 	if h.begun.Run == "" {
-		return nil, nil, errors.New("this is no journal of a soak: it is empty")
+		return nil, nil, errors.New("no journal of a soak: it is empty")
 	}
 	return h, skipped, nil
 }

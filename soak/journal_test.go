@@ -199,6 +199,9 @@ func TestJournalsThatAreNone(t *testing.T) {
 		"no plan":          {`{"schema":"infbench.soak/v1","time":"2026-11-30T08:00:00Z","at_ms":0,"begun":{"run":"x"}}` + "\n", "a subject needs"},
 		"a record":         {`{"schema":"infbench.record/v1","kind":"verdicts"}` + "\n", "is not infbench.soak/v1"},
 		"not when":         {strings.Replace(begun, `"at_ms":0`, `"at_ms":-1`, 1), "not when"},
+		"before all time":  {strings.Replace(begun, `"time":"20`, `"time":"00`, 1), "line 1: it says not when"},
+		"the year 1":       {strings.Replace(begun, begun[strings.Index(begun, `"time":"`):][:12], `"time":"0001`, 1), "line 1: it says not when"},
+		"far ahead":        {strings.Replace(begun, begun[strings.Index(begun, `"time":"`):][:12], `"time":"9000`, 1), "line 1: it says not when"},
 		"two at once":      {strings.Replace(begun, `"begun":`, `"away":{"what":"x"},"begun":`, 1), "2 events in one line"},
 	} {
 		if _, _, err := Read(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), "no journal of a soak") || !strings.Contains(err.Error(), c.want) && name != "no plan" {

@@ -35,7 +35,6 @@ type load struct {
 type problem struct {
 	foreign bool
 	what    string
-	seen    string
 }
 
 // The load takes its codes from a small stock and uses them again: with a fresh one for each
@@ -109,14 +108,14 @@ func (l *load) judge(ep endpoint.Endpoint, want gates.Canary, a endpoint.Answer,
 	one := Answers{Asked: 1, PromptTokens: a.Usage.Prompt, CachedTokens: a.Usage.Cached}
 	var p *problem
 	var f *endpoint.Failure
-	echo, seen := ep.Canaries().Judge(a.Visible(), want)
+	echo, _ := ep.Canaries().Judge(a.Visible(), want)
 	switch {
 	case errors.As(err, &f) && f.Kind == endpoint.Busy:
 		one.Busy = 1
 	case err != nil:
 		one.Lost, p = 1, &problem{what: err.Error()}
 	case echo == gates.Foreign:
-		one.Foreign, p = 1, &problem{foreign: true, seen: seen, what: fmt.Sprintf("asked for %s, answered %s", want, a.Says())}
+		one.Foreign, p = 1, &problem{foreign: true, what: fmt.Sprintf("asked for %s, answered %s", want, a.Says())}
 	case echo == gates.Found:
 		one.Right = 1
 	default:

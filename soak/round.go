@@ -102,7 +102,9 @@ func (c *conductor) rest() (again func(), ok bool) {
 // checks asks the checks of a round one after another.
 func (c *conductor) checks(ep endpoint.Endpoint, list []claim) (cause string) {
 	failed := false
+	defer c.Witness.Rest()
 	for _, one := range list {
+		c.Witness.Begin()
 		v, cause := c.put(ep, one)
 		if cause != "" || c.reopened {
 			return cause
@@ -121,6 +123,7 @@ func (c *conductor) checks(ep endpoint.Endpoint, list []claim) (cause string) {
 			continue
 		}
 		failed = true
+		c.Witness.Failed(v)
 		if known || !c.h.Clean() {
 			continue
 		}

@@ -28,11 +28,29 @@ type Options struct {
 	Emit func(Entry)
 	// Seal keeps the times of the first round; nil: nobody can go on with them.
 	Seal Sealer
+	// Witness, if not nil, is told of the checks.
+	Witness Witness
 	// Scrub takes secrets and host names out of every text; nil leaves them as they are.
 	Scrub func(string) string
 
 	suite suite
 }
+
+// Witness keeps what a check asked and what came, should it fail.
+type Witness interface {
+	// Begin says that a check is going to be asked; what one before it asked is forgotten.
+	Begin()
+	// Failed says that it failed.
+	Failed(v gates.Verdict)
+	// Rest says that no check is being asked.
+	Rest()
+}
+
+type nobody struct{}
+
+func (nobody) Begin()               {}
+func (nobody) Failed(gates.Verdict) {}
+func (nobody) Rest()                {}
 
 // Opened is a target that was opened. Where that failed, Subject says what was tried.
 type Opened struct {
@@ -64,6 +82,9 @@ var errOver = fmt.Errorf("the server was replaced or the soak has failed: %w", g
 func Run(ctx context.Context, o Options) (*History, error) {
 	if o.Scrub == nil {
 		o.Scrub = func(s string) string { return s }
+	}
+	if o.Witness == nil {
+		o.Witness = nobody{}
 	}
 	if o.suite.checks == nil {
 		o.suite = suite{smoke.Checks(), correctness.Checks()}

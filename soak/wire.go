@@ -72,7 +72,7 @@ func (e *Entry) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("schema %.40q is not %s", w.Schema, schema)
 	}
 	const most = int64(10 * 365 * 24 * time.Hour / time.Millisecond)
-	if w.AtMS < 0 || w.AtMS > most || w.Time.IsZero() {
+	if w.AtMS < 0 || w.AtMS > most || w.Time.Year() < 2000 || w.Time.Year() >= 2200 {
 		return errors.New("it says not when")
 	}
 	events := w.events()

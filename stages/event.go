@@ -13,7 +13,7 @@ import (
 type Event interface{ event() }
 
 // StageStarted says that a stage began, with how many checks and the time that they
-// take on a healthy subject.
+// take on a healthy subject; 0 where a [WorkStated] follows.
 type StageStarted struct {
 	Stage  gates.Stage
 	Checks int

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -95,6 +96,32 @@ func hostile(t *testing.T, name string) string {
 			default:
 				_, _ = fmt.Fprintf(w, `{"id":%s,"choices":[{"index":0,"message":{"content":%s},"finish_reason":"stop"}]}`, text, text)
 			}
+		})
+	case "tells-all": // the same in tokens and calls, in whole and in part
+		h = chat(func(w http.ResponseWriter, r *http.Request) {
+			said := fmt.Sprintf("you are %s of %s at %s", r.Header.Get("Authorization"), r.Header.Get("X-Tenant"), r.Host)
+			body, _ := io.ReadAll(r.Body)
+			message, finish := map[string]any{"content": said}, "stop"
+			if strings.Contains(string(body), `"tools"`) {
+				arguments, _ := json.Marshal(map[string]string{"city": said})
+				message, finish = map[string]any{"tool_calls": []any{map[string]any{"id": said, "type": "function", "function": map[string]any{"name": "get_weather " + said, "arguments": string(arguments)}}}}, "tool_calls"
+			}
+			var list []any
+			for piece := range slices.Chunk([]rune(said), 5) {
+				list = append(list, map[string]any{"token": string(piece), "logprob": -0.1, "top_logprobs": []any{
+					map[string]any{"token": string(piece), "logprob": -0.1}, map[string]any{"token": r.Header.Get("Authorization"), "logprob": -3},
+				}})
+			}
+			_ = json.NewEncoder(w).Encode(map[string]any{"id": said, "model": said, "choices": []any{
+				map[string]any{"index": 0, "message": message, "finish_reason": finish, "logprobs": map[string]any{"content": list}},
+			}})
+		})
+	case "never-stops": // whatever max_tokens says
+		h = chat(func(w http.ResponseWriter, _ *http.Request) {
+			const n = 20_000
+			one := `{"token":"word ","logprob":-0.1,"top_logprobs":[{"token":"word ","logprob":-0.1},{"token":"end","logprob":-4}]}`
+			_, _ = fmt.Fprintf(w, `{"choices":[{"index":0,"message":{"content":"%s"},"finish_reason":"stop","logprobs":{"content":[%s%s]}}]}`,
+				strings.Repeat("word ", n), strings.Repeat(one+",", n-1), one)
 		})
 	case "tls":
 		s := httptest.NewUnstartedServer(chat(func(http.ResponseWriter, *http.Request) {}))

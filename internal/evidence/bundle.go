@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"infbench/gates"
+	"infbench/internal/escapes"
 )
 
 // Schema names the form of a bundle.
@@ -51,7 +52,7 @@ func New(p Parts, redact func(string) string) (Bundle, error) {
 		return Bundle{}, ErrNothing
 	}
 	for _, text := range []*string{&p.Command, &p.Harness, &p.Model} {
-		*text = hide(*text, redact)
+		*text = escapes.Hide(*text, redact)
 	}
 	list := make([]Exchange, len(p.Exchanges))
 	for i, x := range p.Exchanges {

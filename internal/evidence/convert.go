@@ -3,23 +3,24 @@ package evidence
 import (
 	"errors"
 
+	"infbench/internal/lists"
 	"infbench/stages/endpoint"
 )
 
 // written turns the items of a list into their written form.
-func written[A, B any](items []A, turn func(A) B, errs *error) list[B] {
+func written[A, B any](items []A, turn func(A) B, errs *error) lists.List[B] {
 	var out []B
 	for _, i := range items {
 		out = append(out, turn(i))
 	}
-	l, err := listOf(out)
+	l, err := lists.Of(out)
 	*errs = errors.Join(*errs, err)
 	return l
 }
 
 // read is the way back, with the bound of the list.
-func read[A, B any](l list[B], most int, turn func(B) A, errs *error) []A {
-	items, err := turned(l, most, func(b B) (A, error) { return turn(b), nil })
+func read[A, B any](l lists.List[B], most int, turn func(B) A, errs *error) []A {
+	items, err := lists.Read(l, most, func(b B) (A, error) { return turn(b), nil })
 	*errs = errors.Join(*errs, err)
 	return items
 }

@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,7 +55,7 @@ func Of(x endpoint.Exchange, redact func(string) string) Exchange { return take(
 // take copies what is kept of an exchange that was observed. Began is not set yet: the
 // time of day stays in the answer until the tape is read.
 func take(x endpoint.Exchange) Exchange {
-	out := Exchange{Number: int(x.Number), Stream: x.Stream, HangUp: x.HangUp, Again: x.Again, Answer: x.Answer}
+	out := Exchange{Number: int(x.Number), Stream: x.Stream, HangUp: x.HangUp, Again: x.Again, Redacted: x.Redacted, Answer: x.Answer}
 	a := &out.Answer
 	cut := func(to *string, most int) {
 		if len(*to) > most {
@@ -85,10 +87,40 @@ func take(x endpoint.Exchange) Exchange {
 		room -= len(c.Arguments)
 		a.Calls = append(a.Calls, c)
 	}
+	a.Logprobs = asWritten(a.Logprobs)
 	if n := logprobsWithin(a.Logprobs, maxLogprobs); n < len(a.Logprobs) {
 		a.Logprobs, out.Cut = append([]endpoint.TokenLogprob(nil), a.Logprobs[:n]...), true
 	}
 	a.Timing.Marks = thin(a.Timing.Marks)
+	return out
+}
+
+// asWritten returns the logprobs as a file gives them back: what is no number there is NaN,
+// whichever kind of it it was.
+func asWritten(list []endpoint.TokenLogprob) []endpoint.TokenLogprob {
+	infinite := func(a endpoint.Alternative) bool { return math.IsInf(a.Logprob, 0) }
+	if !slices.ContainsFunc(list, func(l endpoint.TokenLogprob) bool {
+		return infinite(l.Alternative) || slices.ContainsFunc(l.Top, infinite)
+	}) {
+		return list
+	}
+	list = slices.Clone(list) // whoever asked has the other one
+	for i := range list {
+		l := &list[i]
+		l.Top = slices.Clone(l.Top)
+		for _, a := range append(pointers(l.Top), &l.Alternative) {
+			if infinite(*a) {
+				a.Logprob = math.NaN()
+			}
+		}
+	}
+	return list
+}
+
+func pointers[T any](list []T) (out []*T) {
+	for i := range list {
+		out = append(out, &list[i])
+	}
 	return out
 }
 

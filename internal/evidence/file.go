@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"infbench/gates"
+	"infbench/internal/lists"
 )
 
 // maxDocument bounds a bundle without its compression: what is read, and what is written.
@@ -192,7 +193,7 @@ func (w bundleWire) bundle() (Bundle, error) {
 	p := Parts{Run: w.Run, Command: w.Command, Harness: w.Harness, Written: w.Written, Model: string(w.Model), Dropped: w.Dropped}
 	room := maxDocument
 	var err error
-	p.Exchanges, err = turned(w.Exchanges, maxExchanges, func(x exchangeWire) (Exchange, error) {
+	p.Exchanges, err = lists.Read(w.Exchanges, maxExchanges, func(x exchangeWire) (Exchange, error) {
 		out, err := x.exchange()
 		if room -= out.size(); room < 0 {
 			err = errors.New("its exchanges take more memory than any bundle's")

@@ -5,68 +5,9 @@ import (
 	"encoding/json"
 	"strings"
 
+	"infbench/internal/escapes"
 	"infbench/stages/endpoint"
 )
-
-// nested is how deep a text may stand in JSON inside JSON and still be looked at: the
-// arguments of a call in a transcript are two deep.
-const nested = 4
-
-// hide passes a text through the redactor, and before that each string of JSON in it: a
-// secret may stand there with escapes, which the redactor does not know.
-func hide(text string, redact func(string) string) string {
-	return redact(hideIn(text, redact, nested))
-}
-
-func hideIn(text string, redact func(string) string, depth int) string {
-	if depth == 0 || !strings.Contains(text, `\`) {
-		return text // without escapes the text says what it holds
-	}
-	var out strings.Builder
-	rest := text
-	// A text made to be looked at again and again from each of its quotes is given up.
-	for patience := 16 * len(text); patience > 0; {
-		from := strings.IndexByte(rest, '"')
-		if from < 0 {
-			break
-		}
-		n := literal(rest[from:])
-		patience -= n
-		var said string
-		if json.Unmarshal([]byte(rest[from:from+n]), &said) != nil {
-			// No string after all, so that the quote which ends it may begin one.
-			out.WriteString(rest[:from+1])
-			rest = rest[from+1:]
-			continue
-		}
-		out.WriteString(rest[:from])
-		if hidden := redact(hideIn(said, redact, depth-1)); hidden != said {
-			out.WriteString(quoted(hidden))
-		} else {
-			out.WriteString(rest[from : from+n])
-		}
-		rest = rest[from+n:]
-	}
-	if out.Len() == 0 {
-		return text
-	}
-	out.WriteString(rest)
-	return out.String()
-}
-
-// literal returns the length of the JSON string that a text begins with, or of the text
-// where it does not end.
-func literal(text string) int {
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
-}
 
 // quoted writes a text as JSON, without escapes for HTML.
 func quoted(text string) string {
@@ -81,7 +22,7 @@ func quoted(text string) string {
 func (x Exchange) redacted(redact func(string) string) Exchange {
 	over := func(text *string) bool {
 		was := *text
-		*text = hide(was, redact)
+		*text = escapes.Hide(was, redact)
 		if *text != was {
 			x.Redacted = true
 			return true
@@ -114,7 +55,7 @@ func (x Exchange) redacted(redact func(string) string) Exchange {
 	for i := range a.Broke {
 		over(&a.Broke[i].What)
 	}
-	if spelt := spell(a.Logprobs); said || hide(spelt, redact) != spelt {
+	if spelt := spell(a.Logprobs); said || escapes.Hide(spelt, redact) != spelt {
 		a.Logprobs = nil // they spell a secret, token by token
 		return x
 	}

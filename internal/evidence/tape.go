@@ -44,7 +44,7 @@ func (t *Tape) End() (exchanges []Exchange, dropped int) {
 // Take records an exchange. It is for [endpoint.Options.Observe].
 func (t *Tape) Take(x endpoint.Exchange) {
 	t.mu.Lock()
-	on := t.on && !(x.Again && t.reel.has(int(x.Number)))
+	on := t.on && !(x.Again && t.reel.has(x))
 	t.mu.Unlock()
 	if !on {
 		return
@@ -82,8 +82,11 @@ func (r *reel) add(x Exchange, count, size int) {
 	}
 }
 
-func (r *reel) has(number int) bool {
-	is := func(x Exchange) bool { return x.Number == number }
+// has reports whether an exchange was taken before. Endpoints beside each other count anew.
+func (r *reel) has(x endpoint.Exchange) bool {
+	is := func(y Exchange) bool {
+		return y.Number == int(x.Number) && y.Answer.Timing.Began.Equal(x.Answer.Timing.Began)
+	}
 	return slices.ContainsFunc(r.head, is) || slices.ContainsFunc(r.tail, is)
 }
 

@@ -3,13 +3,13 @@ package evidence
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"time"
 	"unicode/utf8"
 
 	"infbench/gates"
+	"infbench/internal/lists"
 	"infbench/stages/endpoint"
 )
 
@@ -60,59 +60,6 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*float64)(n))
 }
 
-// list is a list that a reader takes no more than a stated number of entries from: "{},"
-// is three bytes in a file and hundreds in memory.
-type list[T any] struct {
-	raw json.RawMessage
-}
-
-func listOf[T any](items []T) (list[T], error) {
-	if len(items) == 0 {
-		return list[T]{}, nil
-	}
-	raw, err := marshal(items)
-	return list[T]{raw}, err
-}
-
-// MarshalJSON writes the list.
-func (l list[T]) MarshalJSON() ([]byte, error) { return l.raw, nil }
-
-// UnmarshalJSON keeps the list unread.
-func (l *list[T]) UnmarshalJSON(b []byte) error {
-	l.raw = append(json.RawMessage(nil), b...)
-	return nil
-}
-
-// IsZero says that there is nothing to write.
-func (l list[T]) IsZero() bool { return l.raw == nil }
-
-// turned reads the list, at most so many entries of it, and turns each into another.
-func turned[A, B any](l list[B], most int, turn func(B) (A, error)) ([]A, error) {
-	if l.raw == nil || string(l.raw) == "null" {
-		return nil, nil
-	}
-	d := json.NewDecoder(bytes.NewReader(l.raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return nil, errors.New("no list where one is due")
-	}
-	var out []A
-	for d.More() {
-		if len(out) == most {
-			return nil, fmt.Errorf("a list of more than %d entries", most)
-		}
-		var item B
-		if err := d.Decode(&item); err != nil {
-			return nil, err
-		}
-		a, err := turn(item)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, a)
-	}
-	return out, nil
-}
-
 // marshal writes a value without escapes for HTML.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
@@ -131,9 +78,14 @@ func (c *count) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	var n int
-	err := json.Unmarshal(b, &n)
+	if err := json.Unmarshal(b, &n); err != nil {
+		return err
+	}
+	if n < 0 {
+		return fmt.Errorf("a count of %d", n)
+	}
 	c.Count = gates.CountOf(n)
-	return err
+	return nil
 }
 
 // IsZero says that nothing was counted.
@@ -141,15 +93,15 @@ func (c count) IsZero() bool { return c.Count == gates.Count{} }
 
 type bundleWire struct {
 	// Schema stands first: the keeper of a folder knows its files by their first bytes.
-	Schema    string             `json:"schema"`
-	Run       string             `json:"run"`
-	Command   string             `json:"command"`
-	Harness   string             `json:"harness"`
-	Written   time.Time          `json:"written"`
-	Model     text               `json:"model"`
-	Ledger    json.RawMessage    `json:"ledger"`
-	Dropped   int                `json:"dropped,omitempty"`
-	Exchanges list[exchangeWire] `json:"exchanges,omitzero"`
+	Schema    string                   `json:"schema"`
+	Run       string                   `json:"run"`
+	Command   string                   `json:"command"`
+	Harness   string                   `json:"harness"`
+	Written   time.Time                `json:"written"`
+	Model     text                     `json:"model"`
+	Ledger    json.RawMessage          `json:"ledger"`
+	Dropped   int                      `json:"dropped,omitempty"`
+	Exchanges lists.List[exchangeWire] `json:"exchanges,omitzero"`
 }
 
 type exchangeWire struct {
@@ -167,22 +119,22 @@ type exchangeWire struct {
 }
 
 type answerWire struct {
-	Status         int               `json:"status"`
-	Content        text              `json:"content"`
-	Reasoning      text              `json:"reasoning,omitempty"`
-	ReasoningField text              `json:"reasoning_field,omitempty"`
-	Refusal        text              `json:"refusal,omitempty"`
-	Calls          list[callWire]    `json:"calls,omitzero"`
-	Finish         text              `json:"finish_reason"`
-	End            endpoint.End      `json:"end"`
-	Usage          usageWire         `json:"usage"`
-	Logprobs       list[logprobWire] `json:"logprobs,omitzero"`
-	ID             text              `json:"id,omitempty"`
-	Model          text              `json:"model,omitempty"`
-	Broke          list[breachWire]  `json:"broke,omitzero"`
-	Comments       int               `json:"comments,omitempty"`
-	Failure        *failureWire      `json:"failure,omitempty"`
-	Times          timesWire         `json:"times"`
+	Status         int                     `json:"status"`
+	Content        text                    `json:"content"`
+	Reasoning      text                    `json:"reasoning,omitempty"`
+	ReasoningField text                    `json:"reasoning_field,omitempty"`
+	Refusal        text                    `json:"refusal,omitempty"`
+	Calls          lists.List[callWire]    `json:"calls,omitzero"`
+	Finish         text                    `json:"finish_reason"`
+	End            endpoint.End            `json:"end"`
+	Usage          usageWire               `json:"usage"`
+	Logprobs       lists.List[logprobWire] `json:"logprobs,omitzero"`
+	ID             text                    `json:"id,omitempty"`
+	Model          text                    `json:"model,omitempty"`
+	Broke          lists.List[breachWire]  `json:"broke,omitzero"`
+	Comments       int                     `json:"comments,omitempty"`
+	Failure        *failureWire            `json:"failure,omitempty"`
+	Times          timesWire               `json:"times"`
 }
 
 type callWire struct {
@@ -200,9 +152,9 @@ type usageWire struct {
 }
 
 type logprobWire struct {
-	Token   text              `json:"token"`
-	Logprob number            `json:"logprob"`
-	Top     list[logprobWire] `json:"top,omitzero"`
+	Token   text                    `json:"token"`
+	Logprob number                  `json:"logprob"`
+	Top     lists.List[logprobWire] `json:"top,omitzero"`
 }
 
 type breachWire struct {
@@ -220,20 +172,20 @@ type failureWire struct {
 }
 
 type timesWire struct {
-	Wrote       time.Duration  `json:"wrote_ns,omitempty"`
-	Headers     time.Duration  `json:"headers_ns,omitempty"`
-	FirstEvent  time.Duration  `json:"first_event_ns,omitempty"`
-	FirstToken  time.Duration  `json:"first_token_ns,omitempty"`
-	FirstAnswer time.Duration  `json:"first_answer_ns,omitempty"`
-	LastToken   time.Duration  `json:"last_token_ns,omitempty"`
-	Ended       time.Duration  `json:"ended_ns"`
-	Fresh       bool           `json:"fresh_connection,omitempty"`
-	Dialled     time.Duration  `json:"dialled_ns,omitempty"`
-	Resent      bool           `json:"resent,omitempty"`
-	Reads       int            `json:"reads,omitempty"`
-	Bytes       int            `json:"bytes,omitempty"`
-	Marks       list[markWire] `json:"marks,omitzero"`
-	Engine      engineWire     `json:"engine,omitzero"`
+	Wrote       time.Duration        `json:"wrote_ns,omitempty"`
+	Headers     time.Duration        `json:"headers_ns,omitempty"`
+	FirstEvent  time.Duration        `json:"first_event_ns,omitempty"`
+	FirstToken  time.Duration        `json:"first_token_ns,omitempty"`
+	FirstAnswer time.Duration        `json:"first_answer_ns,omitempty"`
+	LastToken   time.Duration        `json:"last_token_ns,omitempty"`
+	Ended       time.Duration        `json:"ended_ns"`
+	Fresh       bool                 `json:"fresh_connection,omitempty"`
+	Dialled     time.Duration        `json:"dialled_ns,omitempty"`
+	Resent      bool                 `json:"resent,omitempty"`
+	Reads       int                  `json:"reads,omitempty"`
+	Bytes       int                  `json:"bytes,omitempty"`
+	Marks       lists.List[markWire] `json:"marks,omitzero"`
+	Engine      engineWire           `json:"engine,omitzero"`
 }
 
 type markWire struct {

@@ -468,6 +468,9 @@ var cases = map[string]faultCase{
 	"http500":       {spec: "http500:every=1", show: refused(500)},
 	"unauthorized":  {show: refused(401)},
 	"unknown-model": {show: refused(404)},
+	"company-500":   {spec: "company-500:above=0", show: crashed},
+	"guided-500":    {more: `,"response_format":{"type":"json_object"}`, spares: []request{{}, {more: `,"response_format":{"type":"text"}`}}, show: crashed},
+	"logprobs-500":  {more: `,"logprobs":true`, spares: []request{{}, {more: `,"logprobs":false`}, {more: `,"logprobs":null`}}, show: crashed},
 	"reject": {spec: "reject:above=0", show: func(got, good answer) string {
 		return all(refused(503)(got, good), want(got.header.Get("Retry-After") == "1", "no Retry-After"))
 	}},
@@ -491,6 +494,10 @@ func refused(status int) symptom {
 	return func(got, _ answer) string {
 		return want(got.status == status && gjson.Get(got.raw, "error.message").Exists(), fmt.Sprint("got ", got.status, got.broken, got.raw))
 	}
+}
+
+func crashed(got, good answer) string {
+	return all(refused(500)(got, good), want(strings.HasPrefix(gjson.Get(got.raw, "error.message").Str, "CUDA error: "), got.raw))
 }
 
 func tools(ok func(call) bool) symptom {

@@ -33,6 +33,12 @@ func (a armed) responds(x *exchange) respondFunc {
 	return a.respond
 }
 
+// Check says what is wrong with specs, all of it in one error; nil where nothing is.
+func Check(specs []string) error {
+	_, err := arm(specs)
+	return err
+}
+
 // arm reads specs: name, or name:param=value,param=value. All complaints come in
 // one error.
 func arm(specs []string) ([]armed, error) {

@@ -5,9 +5,9 @@ import "strings"
 var _ = register(fault{
 	Info: Info{
 		ID: "nondeterministic", Stage: 3, Modes: []string{"DET-01"},
-		Doc: "the same request gets other words each time",
+		Doc: "the same request gets other words each time; an answer that must have a form keeps to it, and has the same",
 	},
-	build: always(acts{answer: func(x *exchange) filter {
+	build: always(acts{scope: func(x *exchange) bool { return x.generates && !x.bound }, answer: func(x *exchange) filter {
 		chance := x.chance("nondeterministic")
 		return rewriteText(onlyVisible, func() rewriter {
 			// The request's number chooses the first word: neighbours never agree.

@@ -277,6 +277,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"not JSON", `{"messages":`, 400},
 		{"not an object", `[1]`, 400},
+		{"JSON that nests too deep", `{"x":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `,"messages":[{"role":"user","content":"x"}],"max_tokens":4}`, 400},
+		{"eight million levels", strings.Repeat("[", 8_000_000), 400},
 		{"no messages", `{"model":"infbench-reference"}`, 400},
 		{"empty messages", `{"messages":[]}`, 400},
 		{"a message without role", `{"messages":[{"content":"x"}]}`, 400},

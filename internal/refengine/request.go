@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"infbench/internal/refengine/reader"
+	"infbench/internal/shallow"
 )
 
 // A request is a completion request whose every parameter has been checked.
@@ -60,7 +61,10 @@ type body struct {
 }
 
 func parseBody(data []byte) (*body, *apiError) {
-	if !gjson.ValidBytes(data) {
+	if !shallow.Valid(data) {
+		if !shallow.Nests(data) {
+			return nil, badRequest("the request body nests deeper than %d levels", shallow.Depth)
+		}
 		return nil, badRequest("the request body is not valid JSON")
 	}
 	root := gjson.ParseBytes(data)

@@ -194,13 +194,62 @@ func logprobs(was, now []endpoint.TokenLogprob) *Difference {
 	}
 	for i := range was {
 		a, b := was[i], now[i]
-		if a.Token == b.Token && len(a.Top) == len(b.Top) && (math.Abs(a.Logprob-b.Logprob) <= near || math.IsNaN(a.Logprob) && math.IsNaN(b.Logprob)) {
-			continue
+		if !same(a.Alternative, b.Alternative) || len(a.Top) != len(b.Top) {
+			beside := func(l endpoint.TokenLogprob) string {
+				return fmt.Sprintf("%s beside %d", scored(l.Alternative), len(l.Top))
+			}
+			return &Difference{Where: fmt.Sprintf("the logprob of token %d", i+1), Recorded: beside(a), Now: beside(b)}
 		}
-		say := func(l endpoint.TokenLogprob) string {
-			return fmt.Sprintf("%s %.3f beside %d", gates.Quote(l.Token, 40), l.Logprob, len(l.Top))
+		where := fmt.Sprintf("the logprobs listed with token %d", i+1)
+		if x, ok := unmatched(a.Top, b.Top); ok {
+			return &Difference{Where: where, Recorded: scored(x), Now: listed(x, b.Top)}
 		}
-		return &Difference{Where: fmt.Sprintf("the logprob of token %d", i+1), Recorded: say(a), Now: say(b)}
+		if x, ok := unmatched(b.Top, a.Top); ok {
+			return &Difference{Where: where, Recorded: listed(x, a.Top), Now: scored(x)}
+		}
 	}
 	return nil
+}
+
+func scored(a endpoint.Alternative) string {
+	return fmt.Sprintf("%s %.3f", gates.Quote(a.Token, 40), a.Logprob)
+}
+
+// listed says what a list has in the place of a token that it does not have so.
+func listed(a endpoint.Alternative, list []endpoint.Alternative) string {
+	for _, b := range list {
+		if b.Token == a.Token {
+			return scored(b)
+		}
+	}
+	return "no " + gates.Quote(a.Token, 40)
+}
+
+func same(a, b endpoint.Alternative) bool { return a.Token == b.Token && nearby(a.Logprob, b.Logprob) }
+
+func nearby(a, b float64) bool { return math.Abs(a-b) <= near || math.IsNaN(a) && math.IsNaN(b) }
+
+// unmatched returns the first token of a list that another one of the same length lacks, or
+// has with another logprob. The order is no matter, and the likelihood of the last places
+// decides who is in the list: a token that is no more likely than they are may be missing.
+func unmatched(list, other []endpoint.Alternative) (endpoint.Alternative, bool) {
+	taken := make([]bool, len(other))
+	least := math.Inf(1)
+	for _, b := range other {
+		least = min(least, b.Logprob) // NaN where one is: then nothing may be missing
+	}
+	for _, a := range list {
+		i := 0
+		for i < len(other) && (taken[i] || !same(a, other[i])) {
+			i++
+		}
+		switch {
+		case i < len(other):
+			taken[i] = true
+		case a.Logprob <= least+near:
+		default:
+			return a, true
+		}
+	}
+	return endpoint.Alternative{}, false
 }

@@ -43,6 +43,8 @@ type Options struct {
 	Only []int
 	// Alone sends them one after another.
 	Alone bool
+	// Tell, if not nil, is told why nothing is sent for a while.
+	Tell func(text string)
 	// Redact is what the recorded texts went through.
 	Redact func(string) string
 	// Send sends one request; see [endpoint.Endpoint.Exchange].
@@ -57,9 +59,13 @@ func Run(ctx context.Context, b evidence.Bundle, o Options) []Result {
 		out[i] = Result{Recorded: x, Outcome: NotSent, Why: "interrupted before it was sent"}
 	}
 	first := time.Now()
-	arrange := inCompany
-	if o.Alone {
-		arrange = alone
+	arrange := alone
+	if !o.Alone {
+		p := paceOf(list)
+		if text := p.says(); text != "" && o.Tell != nil {
+			o.Tell(text)
+		}
+		arrange = p.inCompany
 	}
 	arrange(ctx, list, func(i int) {
 		x := list[i]

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,14 @@ func TestCompare(t *testing.T) {
 			a.Logprobs = []endpoint.TokenLogprob{{Alternative: endpoint.Alternative{Token: "a"}}, {Alternative: endpoint.Alternative{Token: "b", Logprob: p}}}
 		})
 	}
+	beside := func(list ...endpoint.Alternative) endpoint.Answer {
+		return with(func(a *endpoint.Answer) {
+			a.Logprobs = []endpoint.TokenLogprob{{Alternative: endpoint.Alternative{Token: "a"}, Top: list}}
+		})
+	}
+	alt := func(token string, p float64) endpoint.Alternative {
+		return endpoint.Alternative{Token: token, Logprob: p}
+	}
 	hungUp := func(content string) endpoint.Answer { return endpoint.Answer{Content: content, End: endpoint.HungUp} }
 	long := strings.Repeat("ä", 50)
 	for name, c := range map[string]struct {
@@ -73,6 +82,14 @@ func TestCompare(t *testing.T) {
 		"logprobs apart":        {logprob(-1), logprob(-1.5), Differs, `the logprob of token 2 at 0: "b" -1.000 beside 0 | "b" -1.500 beside 0`},
 		"no number twice":       {logprob(math.NaN()), logprob(math.NaN()), AsRecorded, ""},
 		"no number now":         {logprob(-1), logprob(math.NaN()), Differs, `the logprob of token 2 at 0: "b" -1.000 beside 0 | "b" NaN beside 0`},
+		"as likely in turn":     {beside(alt("a", -1), alt("b", -1.01), alt("c", -5)), beside(alt("b", -1), alt("a", -1.02), alt("c", -5.05)), AsRecorded, ""},
+		"another at the edge":   {beside(alt("a", -1), alt("c", -5)), beside(alt("a", -1), alt("d", -5.05)), AsRecorded, ""},
+		"listed apart":          {beside(alt("a", -1), alt("b", -2), alt("c", -5)), beside(alt("a", -1), alt("b", -2.2), alt("c", -5)), Differs, `the logprobs listed with token 1 at 0: "b" -2.000 | "b" -2.200`},
+		"another name":          {beside(alt("a", -0.7), alt("b", -9)), beside(alt("zzz", -0.7), alt("b", -9)), Differs, `the logprobs listed with token 1 at 0: "a" -0.700 | no "a"`},
+		"another on top":        {beside(alt("a", -4), alt("b", -4)), beside(alt("zzz", 5.5), alt("b", -4)), Differs, `the logprobs listed with token 1 at 0: no "zzz" | "zzz" 5.500`},
+		"fewer of a name":       {beside(alt("�", -1), alt("�", -1.05), alt("b", -9)), beside(alt("�", -1.02), alt("x", -1.05), alt("b", -9)), Differs, `the logprobs listed with token 1 at 0: "�" -1.050 | "�" -1.020`},
+		"no number listed":      {beside(alt("a", math.NaN())), beside(alt("a", math.NaN())), AsRecorded, ""},
+		"no number listed now":  {beside(alt("a", -1), alt("b", -9)), beside(alt("a", math.NaN()), alt("b", -9)), Differs, `the logprobs listed with token 1 at 0: "a" -1.000 | "a" NaN`},
 		"no logprobs":           {logprob(-1), answer("the same"), Differs, "the logprobs at 0: 2 tokens | no token"},
 		"fails as it did":       {failure(endpoint.ServerFault, 500, "id 1"), failure(endpoint.ServerFault, 500, "id 2"), AsRecorded, ""},
 		"fails otherwise":       {failure(endpoint.ServerFault, 500, ""), failure(endpoint.Busy, 503, "full"), Differs, "the outcome at 0: it went wrong | it went wrong: full"},
@@ -152,6 +169,40 @@ func TestRun(t *testing.T) {
 	o.Only = []int{2, 4}
 	if got := Run(t.Context(), bundleOf(t, redact, list...), o); len(got) != 2 || len(sent) != 2 || got[1].Recorded.Number != 4 {
 		t.Errorf("%d results, sent %q", len(got), sent)
+	}
+}
+
+// A logprob that JSON has no number for is written as none, and is as recorded when it comes
+// again.
+func TestNoNumberIsAsRecorded(t *testing.T) {
+	t.Parallel()
+	redact := func(s string) string { return s }
+	one := `{"token":"hello","logprob":-1e999,"top_logprobs":[{"token":"hello","logprob":-1e999},{"token":"b","logprob":-9}]}`
+	ep, err := endpoint.Open(t.Context(), target(t), endpoint.Options{Transport: server(func(string) string {
+		return `{"choices":[{"index":0,"message":{"content":"hello"},"finish_reason":"stop","logprobs":{"content":[` + one + `]}}]}`
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := ep.Exchange(t.Context(), endpoint.PrepareBody([]byte(`{"model":"old"}`), false, 0))
+	if !math.IsInf(sent.Answer.Logprobs[0].Logprob, -1) {
+		t.Fatalf("the client reads %v", sent.Answer.Logprobs)
+	}
+	var file bytes.Buffer
+	if err := bundleOf(t, redact, evidence.Of(sent, redact)).Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	b, err := evidence.Read(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Run(t.Context(), b, Options{Model: "n", Redact: redact, Send: ep.Exchange}) {
+		if r.Outcome != AsRecorded {
+			t.Errorf("%s: %+v", r.Outcome, r.Difference)
+		}
+	}
+	if !math.IsInf(sent.Answer.Logprobs[0].Top[0].Logprob, -1) {
+		t.Error("what the asker has was changed")
 	}
 }
 

@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -10,12 +11,54 @@ import (
 	"infbench/internal/evidence"
 )
 
+// longestGap is how long the start of one request waits for that of the one before it, at
+// most, and told how much of waiting goes without a word.
+const longestGap, told = time.Minute, 5 * time.Second
+
+// pace says when each of some exchanges begins beside those that it overlapped.
+type pace struct {
+	at        []time.Duration
+	waits     time.Duration // in all, at most
+	shortened int           // gaps
+}
+
+// paceOf takes the recorded times, and no gap longer than longestGap: a bundle of a stuck
+// server, or one from elsewhere, may have gaps of days.
+func paceOf(list []evidence.Exchange) pace {
+	p := pace{at: make([]time.Duration, len(list))}
+	var busy time.Duration // until when one of those before was in flight
+	for i := 1; i < len(list); i++ {
+		busy = max(busy, list[i-1].Ended())
+		gap := list[i].Began - list[i-1].Began
+		if busy > list[i].Began {
+			if gap > longestGap {
+				p.shortened++
+			}
+			p.waits += min(gap, longestGap)
+		}
+		p.at[i] = p.at[i-1] + min(gap, longestGap)
+	}
+	return p
+}
+
+// says tells of the waiting, "" where there is next to none.
+func (p pace) says() string {
+	if p.waits <= told {
+		return ""
+	}
+	text := fmt.Sprintf("requests that overlapped begin as far apart as they did: up to %v of waiting", p.waits.Round(time.Second))
+	if p.shortened > 0 {
+		text += fmt.Sprintf(", %s shortened to %v", counted(p.shortened, "longer gap"), longestGap)
+	}
+	return text + "; --one-by-one does not wait"
+}
+
 // inCompany does the exchanges as they were: one that began after another had ended does
 // so again, however long that takes now, and of those that overlapped each begins so long
 // after the other as it did. So the company that a request had is never larger than it
 // was, and not smaller either where the answers take as long. It returns after all have
 // ended; what had not begun when ctx ended is not done.
-func inCompany(ctx context.Context, list []evidence.Exchange, do func(i int)) {
+func (p pace) inCompany(ctx context.Context, list []evidence.Exchange, do func(i int)) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	began := make([]time.Time, len(list))
@@ -38,7 +81,7 @@ func inCompany(ctx context.Context, list []evidence.Exchange, do func(i int)) {
 			if list[k].Ended() <= x.Began {
 				continue
 			}
-			if at := began[k].Add(x.Began - list[k].Began); at.After(due) {
+			if at := began[k].Add(p.at[i] - p.at[k]); at.After(due) {
 				due = at
 			}
 		}

@@ -36,6 +36,43 @@ func played(t *testing.T, arrange func(context.Context, []evidence.Exchange, fun
 	return out
 }
 
+// inCompany is how [Run] arranges them.
+func inCompany(ctx context.Context, list []evidence.Exchange, do func(int)) {
+	paceOf(list).inCompany(ctx, list, do)
+}
+
+// What overlapped over hours or days keeps its order, is waited for a minute at most, and
+// that is said; what did not overlap is not waited for.
+func TestLongGapsAreShortened(t *testing.T) {
+	t.Parallel()
+	const s, day = time.Second, 24 * time.Hour
+	for name, c := range map[string]struct {
+		list       []evidence.Exchange
+		want, says string
+	}{
+		"days apart":      {[]evidence.Exchange{at(0, 29*day), at(5*day, 34*day), at(5*day+10*s, 6*day)}, "[{0s 1s} {1m0s 1m1s} {1m10s 1m11s}]", "up to 1m10s of waiting, 1 longer gap shortened to 1m0s; --one-by-one does not wait"},
+		"each of three":   {[]evidence.Exchange{at(0, 29*day), at(day, 2*day), at(3*day, 4*day)}, "[{0s 1s} {1m0s 1m1s} {2m0s 2m1s}]", "up to 2m0s of waiting, 2 longer gaps shortened to 1m0s; --one-by-one does not wait"},
+		"a minute is one": {[]evidence.Exchange{at(0, day), at(60*s, day)}, "[{0s 1s} {1m0s 1m1s}]", "up to 1m0s of waiting; --one-by-one does not wait"},
+		"no company":      {[]evidence.Exchange{at(0, s), at(day, day+s)}, "[{0s 1s} {1s 2s}]", ""},
+		"moments":         {[]evidence.Exchange{at(0, 9*s), at(5*s, 9*s)}, "[{0s 1s} {5s 6s}]", ""},
+	} {
+		takes := make([]time.Duration, len(c.list))
+		for i := range takes {
+			takes[i] = s
+		}
+		if got := fmt.Sprint(played(t, inCompany, c.list, takes)); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+		says := paceOf(c.list).says()
+		if c.says != "" {
+			c.says = "requests that overlapped begin as far apart as they did: " + c.says
+		}
+		if says != c.says {
+			t.Errorf("%s: says %q, want %q", name, says, c.says)
+		}
+	}
+}
+
 func TestInCompany(t *testing.T) {
 	t.Parallel()
 	const s = time.Second

@@ -13,6 +13,7 @@ var conditions = map[string]gates.Condition{
 	"context-divided": gates.Company, "mixed-lengths-wrong": gates.Company, "preempt-offset": gates.Company, "duplicated-stream": gates.Company,
 	"reordered-stream": gates.Company, "late-arrivals-decay": gates.Company, "drift-in-company": gates.Company, "far-in-company": gates.Company,
 	"salad-in-json": gates.Company, "guided-kills": gates.Company, "scores-off": gates.Company,
+	"guided-500": gates.Company, "logprobs-500": gates.Company, "company-500": gates.Company, // the first two where the spec says above=1
 
 	"stale-cache": gates.Cache, "evicted-wrong": gates.Cache, "partial-hit-wrong": gates.Cache, "block-edge-wrong": gates.Cache, "boundary": gates.Cache,
 	"tenant-tail": gates.Cache, "remembers": gates.Cache, "far-warm": gates.Cache,

@@ -208,7 +208,7 @@ func Checks() []string {
 // prove nothing.
 var narrow = []string{
 	"needle-loss:after=112", "nondeterministic:after=112", "stale-cache:stream=0", "wrong-digit-in-text:warm=1", "stops-early:words=7", "abort-leaks:slots=14",
-	"json-blanks:above=3", "block-edge-wrong:block=128", "rare-script:depth=2000,share=40", "dies-deep:depth=60000",
+	"json-blanks:above=3", "guided-500:above=1", "logprobs-500:above=1", "block-edge-wrong:block=128", "rare-script:depth=2000,share=40", "dies-deep:depth=60000",
 }
 
 // Rows returns the rows that a self-test will have, without verdicts, or what is wrong
@@ -228,16 +228,16 @@ func Rows(o Options) ([]Row, error) {
 		}
 		specs = append(specs, narrow...)
 	}
+	if err := faultproxy.Check(specs); err != nil {
+		return nil, fmt.Errorf("%w (infbench faultproxy --list shows all)", err)
+	}
 	infos := map[string]faultproxy.Info{}
 	for _, f := range faultproxy.Faults() {
 		infos[f.ID] = f
 	}
 	for _, spec := range specs {
-		id, _, _ := strings.Cut(spec, ":")
-		info, ok := infos[id]
-		if !ok {
-			return nil, fmt.Errorf("there is no fault %.60q: infbench faultproxy --list shows them", id)
-		}
+		id, _, _ := strings.Cut(strings.TrimSpace(spec), ":")
+		info := infos[strings.TrimSpace(id)]
 		if info.Stage == 4 {
 			continue // a matter of time, which stages 1 to 3 do not see
 		}

@@ -110,6 +110,13 @@ func TestUnknownFault(t *testing.T) {
 	if _, err := Rows(Options{Only: []string{"no-such"}}); err == nil || !strings.Contains(err.Error(), "no-such") {
 		t.Errorf("got %v", err)
 	}
+	// All specs are read before anything is run.
+	_, err := Rows(Options{Only: []string{"cut", "cut:nonsense=1", "reject:above=many"}})
+	for _, want := range []string{"nonsense", "many"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is not complained of: %v", want, err)
+		}
+	}
 	if _, err := Run(t.Context(), Options{Only: []string{"cut:nonsense=1"}, Limits: limits()}); err == nil {
 		t.Error("a bad parameter is accepted")
 	}

@@ -2,7 +2,6 @@ package correctness
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"infbench/gates"
@@ -19,7 +18,7 @@ must be let in at once as before.`,
 	Since:  "0.2.0",
 	Cost:   7 * time.Second,
 	Modes:  []string{"CON-08", "CON-09"},
-	Faults: []string{"abort-kills", "abort-leaks"},
+	Faults: []string{"abort-kills", "abort-leaks", "company-500", "reject-above-1"},
 	Causes: []string{"the abort path of a KV connector or plugin", "slots or blocks of dropped requests are kept"},
 	Next:   []string{"the server's log around the dropped requests", "the same server without its KV connector"},
 	Run:    aborts,
@@ -30,7 +29,7 @@ const drops = 4
 
 func aborts(ctx context.Context, ep Subject) (gates.Finding, error) {
 	size := max(2, min(4, ep.InFlight()))
-	before, err := letIn(ctx, ep, size)
+	before, came, err := letIn(ctx, ep, size)
 	if err != nil {
 		return gates.Finding{}, err
 	}
@@ -39,6 +38,7 @@ func aborts(ctx context.Context, ep Subject) (gates.Finding, error) {
 		return gates.Finding{}, first.err
 	}
 	var bystander trial
+	dropped := turnout{what: "streams that were to be dropped, and one beside them,"}
 	inCompany(2, 2, func(i int) {
 		if i == 0 {
 			bystander = ask(ctx, ep, 301)
@@ -48,11 +48,15 @@ func aborts(ctx context.Context, ep Subject) (gates.Finding, error) {
 		for range drops {
 			early, leave := context.WithCancel(ctx)
 			waited := time.AfterFunc(max(time.Millisecond, first.answer.Timing.FirstToken/2), leave)
-			ep.Stream(early, long)
-			waited.Stop()
+			a := ep.Stream(early, long)
+			if waited.Stop() { // it ended before it was left
+				dropped.add(a.Err())
+			}
 			leave()
-			ep.Stream(ctx, long.HangUp(1))
-			ep.Stream(ctx, long.HangUp(5))
+			for _, events := range []int{1, 5} {
+				a := ep.Stream(ctx, long.HangUp(events))
+				dropped.add(a.Err())
+			}
 		}
 	})
 	if ended(ctx) {
@@ -62,14 +66,16 @@ func aborts(ctx context.Context, ep Subject) (gates.Finding, error) {
 	switch {
 	case next.unanswered():
 		return gates.Fail("after %d dropped streams the next request fails", 3*drops).With("%s", next.says()), nil
-	case first.right() && bystander.unanswered():
+	case bystander.unanswered() && !busy(bystander.err):
 		return gates.Fail("while streams were dropped another one failed").With("%s", bystander.says()), nil
-	case first.right() && !bystander.right() && !next.right():
+	case dropped.broken > 0:
+		return gates.Fail("%d of %d streams fail by themselves, and were to be dropped", dropped.broken, dropped.asked).With("%v", dropped.failed), nil
+	case first.right() && !busy(bystander.err) && !bystander.right() && !next.right():
 		return gates.Fail("while and after streams were dropped, answers are wrong").With("%s", bystander.says()).With("%s", next.says()), nil
 	}
-	after, err := letIn(ctx, ep, size)
+	after, _, err := letIn(ctx, ep, size)
 	for try := 0; err == nil && after < before && try < 3; try++ { // what was dropped last may take a moment, and so may a busy client
-		after, err = letIn(ctx, ep, size)
+		after, _, err = letIn(ctx, ep, size)
 	}
 	switch {
 	case err != nil:
@@ -79,7 +85,9 @@ func aborts(ctx context.Context, ep Subject) (gates.Finding, error) {
 	case !first.right():
 		return gates.Skip("this model gives back no code alone: whether another stream stayed right is not known").With("%s", first.says()), nil
 	}
-	return gates.Pass("%d streams were dropped; one beside them and one after them are right, %d at once as before", 3*drops, after), nil
+	dropped.add(bystander.err)
+	f := gates.Pass("%d streams were dropped; one beside them and one after them are right, %d at once as before", 3*drops, after)
+	return dropped.judged(came.judged(f)), nil
 }
 
 func ask(ctx context.Context, ep Subject, seed uint64) trial {
@@ -92,17 +100,16 @@ func ask(ctx context.Context, ep Subject, seed uint64) trial {
 
 // letIn sends requests at once and returns how many of them were answered side by side:
 // the most streams that had begun and not ended at one instant. Being turned away is no
-// error.
-func letIn(ctx context.Context, ep Subject, size int) (int, error) {
+// error, and is counted.
+func letIn(ctx context.Context, ep Subject, size int) (most int, came turnout, err error) {
 	answers := make([]endpoint.Answer, size)
 	inCompany(size, size, func(i int) {
 		answers[i] = ep.Stream(ctx, endpoint.Chat(ep.fresh().Sentences(2)+" List the numbers from 1 to 40.").MaxTokens(64))
 	})
-	most := 0
+	came.what = "requests"
 	for _, a := range answers {
-		var f *endpoint.Failure
-		if err := a.Err(); err != nil && !(errors.As(err, &f) && f.Kind == endpoint.Busy) {
-			return 0, err
+		if came.add(a.Err()); came.broken > 0 {
+			return 0, came, came.failed
 		}
 		at, n := a.Timing.Began.Add(a.Timing.FirstToken), 0
 		for _, b := range answers {
@@ -113,5 +120,5 @@ func letIn(ctx context.Context, ep Subject, size int) (int, error) {
 		}
 		most = max(most, n)
 	}
-	return most, nil
+	return most, came, nil
 }

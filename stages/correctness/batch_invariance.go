@@ -19,7 +19,7 @@ differ, the logprobs at the first token that differs decide. Under --batch-invar
 	Since:  "0.3.0",
 	Cost:   6 * time.Second,
 	Modes:  []string{"DET-02", "DET-03", "CON-11", "CON-12", "NUM-18"},
-	Faults: []string{"drift-in-company", "far-in-company", "reordered-stream"},
+	Faults: []string{"drift-in-company", "far-in-company", "reordered-stream", "company-500", "reject-above-1"},
 	Causes: []string{"reductions that depend on the size of the batch (expected by default)", "a batched kernel, captured graph or draft that computes another thing"},
 	Next:   []string{"the engine's batch-invariant or deterministic mode, where equal texts matter", "the same server with the largest batch set to 1"},
 	Run:    batchInvariance,
@@ -69,7 +69,8 @@ func batchInvariance(ctx context.Context, ep Subject) (gates.Finding, error) {
 	p := invariancePlanOf(ep.room("correctness/batch-invariance"))
 	clock := ep.clock("correctness/batch-invariance")
 	var l ladder
-	refused, unstable := 0, 0
+	unstable := 0
+	came := turnout{what: "requests"}
 	start := time.Now()
 	for done := 0; done < p.questions; {
 		if done > 0 && !clock.affords(time.Since(start)/time.Duration(done)*time.Duration(p.sizes[0])) {
@@ -90,14 +91,16 @@ func batchInvariance(ctx context.Context, ep Subject) (gates.Finding, error) {
 			}
 		}
 		for _, size := range p.sizes {
-			company, err := ep.among(ctx, requests, size)
+			company, err := ep.among(ctx, requests, size, &came)
 			if err != nil {
 				return gates.Finding{}, err
 			}
+			if f, bad := ep.failing(ctx, came); bad {
+				return f, nil
+			}
 			for i, a := range company {
 				if a.Failure != nil {
-					refused++
-					continue
+					continue // counted
 				}
 				d, err := ep.differ(ctx, requests[i], alone[i], a)
 				if err != nil {
@@ -118,7 +121,7 @@ func batchInvariance(ctx context.Context, ep Subject) (gates.Finding, error) {
 		}
 		done += n
 	}
-	return judgeInvariance(ctx, ep, p, l, refused, unstable), nil
+	return judgeInvariance(ctx, ep, p, l, came, unstable), nil
 }
 
 // steady reports whether a question that was answered otherwise once is answered the same
@@ -133,18 +136,18 @@ func (s Subject) steady(ctx context.Context, r endpoint.Request, was endpoint.An
 	return true, nil
 }
 
-func judgeInvariance(ctx context.Context, ep Subject, p invariancePlan, l ladder, refused, unstable int) gates.Finding {
+func judgeInvariance(ctx context.Context, ep Subject, p invariancePlan, l ladder, came turnout, unstable int) gates.Finding {
 	said := l.says()
-	if l.pairs() == 0 || unstable > l.pairs() {
-		return gates.Skip("%d of %d texts differ when they are asked alone again, and %d were turned away: company is not to be told from that", unstable, l.pairs()+unstable, refused).
-			Then("correctness/determinism says by how much repeats differ")
+	if unstable > l.pairs() {
+		return came.judged(gates.Skip("%d of %d texts differ when they are asked alone again: company is not to be told from that", unstable, l.pairs()+unstable).
+			Then("correctness/determinism says by how much repeats differ"))
 	}
 	sizes := fmt.Sprintf("in company of %d", p.sizes[0])
 	if len(p.sizes) > 1 {
 		sizes += fmt.Sprintf(" and %d", p.sizes[1])
 	}
 	if l.grade(ep.options.Invariant) == gradeEqual {
-		return gates.Pass("%d of %d texts %s are those of the same questions alone (a difference in fewer than %.0f %% might not have shown)", l.counts[equal], l.pairs(), sizes, 300/float64(l.pairs()))
+		return came.judged(gates.Pass("%d of %d texts %s are those of the same questions alone (a difference in fewer than %.0f %% might not have shown)", l.counts[equal], l.pairs(), sizes, 300/float64(max(1, l.pairs()))))
 	}
 	explained := ""
 	if unstable > 0 {
@@ -170,21 +173,26 @@ func judgeInvariance(ctx context.Context, ep Subject, p invariancePlan, l ladder
 }
 
 // among puts some requests in company of others that nobody compares, size at once in
-// all, and returns the answers to the first.
-func (s Subject) among(ctx context.Context, requests []endpoint.Request, size int) ([]endpoint.Answer, error) {
-	out := make([]endpoint.Answer, len(requests))
+// all, and returns the answers to the first. It counts all of them.
+func (s Subject) among(ctx context.Context, requests []endpoint.Request, size int, came *turnout) ([]endpoint.Answer, error) {
+	var out []endpoint.Answer
 	for from := 0; from < len(requests); from += size {
 		n := min(size, len(requests)-from)
+		all := make([]endpoint.Answer, size)
 		inCompany(size, size, func(i int) {
+			r := openQuestion(s.fresh().Sentences(1+3*(i%4)), 20+i)
 			if i < n {
-				out[from+i] = s.Stream(ctx, requests[from+i])
-				return
+				r = requests[from+i]
 			}
-			s.Stream(ctx, openQuestion(s.fresh().Sentences(1+3*(i%4)), 20+i))
+			all[i] = s.Stream(ctx, r)
 		})
 		if ended(ctx) {
 			return nil, context.Cause(ctx)
 		}
+		for _, a := range all {
+			came.add(a.Err())
+		}
+		out = append(out, all[:n]...)
 	}
 	return out, nil
 }

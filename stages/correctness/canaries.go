@@ -21,7 +21,7 @@ grow up to the most that will be in flight; the last one is of prompts as long a
 	Since:  "0.1.0",
 	Cost:   8 * time.Second,
 	Modes:  []string{"CON-01", "CON-02", "CON-03", "CON-04", "CON-05", "CON-06", "CON-10", "CON-11", "CON-12", "NUM-07", "OUT-11"},
-	Faults: []string{"crosstalk", "salad-above-1", "wrong-digit-above-1", "reject-above-1", "cut-above-1", "first-token-wrong", "first-user-only", "batch-size-wrong", "context-divided", "mixed-lengths-wrong"},
+	Faults: []string{"crosstalk", "salad-above-1", "wrong-digit-above-1", "reject-above-1", "cut-above-1", "first-token-wrong", "first-user-only", "batch-size-wrong", "context-divided", "mixed-lengths-wrong", "company-500"},
 	Causes: []string{"a batched kernel or captured graph that is wrong on this device", "per-slot state or KV blocks mixed between requests", "admission: requests beyond capacity are dropped"},
 	Next:   []string{"the same server with the largest batch set to 1", "graphs off, then asynchronous scheduling off, then another attention backend"},
 	Run:    canaries,
@@ -171,6 +171,7 @@ func deepTogether(ctx context.Context, ep Subject, p companyPlan) (gates.Finding
 		return gates.Finding{}, err
 	}
 	tokens := 0
+	came := turnoutOf("long prompts", company)
 	var refused *member
 	for i, m := range company {
 		tokens = max(tokens, m.answer.Usage.Prompt.Or(0))
@@ -197,7 +198,7 @@ func deepTogether(ctx context.Context, ep Subject, p companyPlan) (gates.Finding
 		f := gates.Fail("%d of %d prompts of up to %d tokens lose their beginning when they come together, and are right alone", len(lost), len(company), tokens).With("%s", lost[0].says())
 		return ep.blame(ctx, f.Because("the context is divided among the slots, or shared by all and too small"), gates.Company), nil
 	}
-	return gates.Pass("%d prompts of up to %d tokens at once: %d wrong that are right alone", len(company), tokens, len(lost)), nil
+	return came.judged(gates.Pass("%d prompts of up to %d tokens at once: %d wrong that are right alone", len(company)-came.away, tokens, len(lost))), nil
 }
 
 // otherFirstWords finds answers whose first word only company makes: what the prefill

@@ -41,3 +41,23 @@ func open(t *testing.T, fixture *txtar.Archive) correctness.Subject {
 	}
 	return s
 }
+
+// A longer budget asks more of a slow server and of a quick one, which does not use the
+// shorter budgets up.
+func TestBudgetScales(t *testing.T) {
+	t.Parallel()
+	ep := endpointtest.Open(t, &txtar.Archive{})
+	for _, speeds := range []correctness.Speeds{correctness.EmbeddedSpeeds, {Prefill: 1e6, Decode: 1e6, Fixed: time.Millisecond}, {Prefill: 2000, Decode: 40, Fixed: 50 * time.Millisecond}} {
+		var before correctness.Estimate
+		for _, budget := range []time.Duration{correctness.QuickBudget, correctness.DefaultBudget, 3 * correctness.DefaultBudget, 12 * correctness.DefaultBudget} {
+			var stated correctness.Estimate
+			if _, err := correctness.Open(t.Context(), ep, correctness.Options{Budget: budget, Speeds: speeds, Stated: func(e correctness.Estimate) { stated = e }}); err != nil {
+				t.Fatal(err)
+			}
+			if stated.Requests <= before.Requests || stated.PromptTokens <= before.PromptTokens || stated.Budget != budget {
+				t.Errorf("%+v: %v, and with the budget before %v", speeds, stated, before)
+			}
+			before = stated
+		}
+	}
+}

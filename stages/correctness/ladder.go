@@ -91,11 +91,12 @@ func (s Subject) differ(ctx context.Context, r endpoint.Request, a, b endpoint.A
 		return d, nil
 	}
 	scored := s.Complete(ctx, r.Logprobs(ladderTop))
-	if err := scored.Err(); err != nil {
-		if ended(ctx) {
-			return d, err
-		}
+	switch err := scored.Err(); endpoint.FateOf(err) {
+	case endpoint.Answered:
+	case endpoint.Declined:
 		return d, nil // a server that refuses logprobs tells nothing by them
+	case endpoint.TurnedAway, endpoint.Broken:
+		return d, err
 	}
 	d.weigh(scored.Logprobs, x, y)
 	return d, nil

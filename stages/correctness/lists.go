@@ -20,8 +20,8 @@ position in the batch decays after some tokens. A short answer shows none of it.
 company: what is counted alone without a gap must be so beside others.`,
 	Since:  "0.3.0",
 	Cost:   6 * time.Second,
-	Modes:  []string{"CAC-06", "CON-03", "OUT-10"},
-	Faults: []string{"preempt-offset", "duplicated-stream", "late-arrivals-decay"},
+	Modes:  []string{"CAC-06", "CON-03", "CON-05", "OUT-10"},
+	Faults: []string{"preempt-offset", "duplicated-stream", "late-arrivals-decay", "company-500", "reject-above-1"},
 	Causes: []string{"sequences that are preempted for want of KV blocks and resumed wrongly", "events of several streams mixed up before they are sent", "a batched decode kernel that is wrong for later positions"},
 	Next:   []string{"more memory for the KV cache, or fewer sequences at once", "the same server with the largest batch set to 1"},
 	Run:    lists,
@@ -74,17 +74,15 @@ func lists(ctx context.Context, ep Subject) (gates.Finding, error) {
 		run, broken := counted(t.answer.Visible(), t.first)
 		return t.err == nil && broken == "" && run >= enoughCounted
 	}
-	right, failed := 0, ""
+	right := 0
 	for _, m := range company {
-		switch {
-		case m.err == nil && whole(m.trial):
+		if whole(m.trial) {
 			right++
-		case m.err != nil && !busy(m.err):
-			failed = m.err.Error()
 		}
 	}
-	if failed != "" {
-		return ep.blame(ctx, gates.Fail("a long answer in company broke off").With("%s", failed), gates.Company), nil
+	came := turnoutOf("lists", company)
+	if f, bad := ep.failing(ctx, came); bad {
+		return f, nil
 	}
 	lost, beyond, err := ep.rightAlone(ctx, company, whole)
 	if err != nil {
@@ -92,7 +90,7 @@ func lists(ctx context.Context, ep Subject) (gates.Finding, error) {
 	}
 	said := fmt.Sprintf("%d of %d lists at once are whole", right, n)
 	if len(lost) == 0 {
-		return gates.Pass("%s, %d of 2 alone", said, alone), nil
+		return came.judged(gates.Pass("%s, %d of 2 alone", said, alone)), nil
 	}
 	_, how := counted(lost[0].answer.Visible(), lost[0].first)
 	if how == "" {

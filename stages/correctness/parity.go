@@ -8,6 +8,7 @@ import (
 
 	"infbench/gates"
 	"infbench/stages/correctness/parity"
+	"infbench/stages/endpoint"
 )
 
 var _ = add(gates.Check[Subject]{
@@ -91,7 +92,7 @@ func parityWith(ctx context.Context, ep Subject) (gates.Finding, error) {
 		return gates.Finding{}, err
 	}
 	if unasked != nil {
-		return gates.Skip("the reference could not be asked: %v", unasked), nil //nolint:nilerr // the error is the finding
+		return gates.Skip("the reference could not be asked: %v", endpoint.FailureOf(unasked, "the reference")), nil //nolint:nilerr // the error is the finding
 	}
 	c, err := parity.Compare(ours, theirs)
 	if err != nil {

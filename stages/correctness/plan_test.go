@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Rooms from a laptop to a large server, with and without a known context.
+// Rooms from a laptop to a large server, with and without a known context, under budgets
+// from the quick one to an hour: the share of a check goes with the budget.
 func rooms(yield func(room) bool) {
-	for _, share := range []time.Duration{time.Second, 20 * time.Second, 2 * time.Minute, time.Hour} {
+	for _, budget := range []time.Duration{QuickBudget, DefaultBudget / 4, DefaultBudget, 3 * DefaultBudget, time.Hour} {
 		for _, s := range []Speeds{
 			{Prefill: 100, Decode: 10, Fixed: 200 * time.Millisecond},
 			{Prefill: 5000, Decode: 60, Fixed: 30 * time.Millisecond},
@@ -17,8 +18,10 @@ func rooms(yield func(room) bool) {
 		} {
 			for _, context := range []int{0, 2048, 8192, 131072, 1 << 20} {
 				for _, inFlight := range []int{1, 4, 64, 1000} {
-					if !yield(room{share, s, context, inFlight, 512, 1, true}) {
-						return
+					for _, percent := range []int{1, 5, 12} {
+						if !yield(room{budget * time.Duration(percent) / 100, s, context, inFlight, 512, float64(budget) / float64(DefaultBudget), true}) {
+							return
+						}
 					}
 				}
 			}
@@ -26,9 +29,16 @@ func rooms(yield func(room) bool) {
 	}
 }
 
+// unsized are the checks that ask as much in any room with as many requests in flight.
+var unsized = []string{
+	"correctness/aborts", "correctness/cold-warm", "correctness/property-order", "correctness/response-cache", "correctness/scores", "correctness/still-right",
+	"correctness/structured-company",
+}
+
 // What is asked grows with the room and never leaves the context.
 func TestPlansFitTheirRoom(t *testing.T) {
 	t.Parallel()
+	grows := map[string]bool{}
 	for r := range rooms {
 		context := r.context
 		if context == 0 {
@@ -48,13 +58,22 @@ func TestPlansFitTheirRoom(t *testing.T) {
 		}
 		more := r
 		more.share *= 4
+		more.thorough *= 4
 		for id, z := range sizings {
 			if z.work == nil {
 				continue
 			}
-			if a, b := z.work(r), z.work(more); b.Requests < a.Requests && b.PromptTokens < a.PromptTokens {
-				t.Errorf("%s asks less in more room: %+v, then %+v", id, a, b)
+			a, b := z.work(r), z.work(more)
+			grows[id] = grows[id] || a != b
+			// Parity takes fewer prompts where there is room for calls beside them.
+			if b.PromptTokens < a.PromptTokens || b.Requests < a.Requests && id != "correctness/parity" || r.speeds.Takes(b) < r.speeds.Takes(a) {
+				t.Errorf("%s asks less in more room: %+v, then %+v, in %+v", id, a, b, r)
 			}
+		}
+	}
+	for id, z := range sizings {
+		if want := z.work != nil && !slices.Contains(unsized, id); grows[id] != want {
+			t.Errorf("%s grows with its room: %t, want %t", id, grows[id], want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ var _ = add(gates.Check[Subject]{
 	Doc: `an answer is computed and not replayed
 
 A gateway that keeps whole answers makes every repeat free: a benchmark that repeats prompts then measures the gateway, and a check that repeats a question
-sees the first answer for ever. One request is put three times at a temperature at which nobody says the same twice; replays come with the same id,
+sees the first answer for ever. One request is put four times at a temperature at which nobody says the same twice; replays come with the same id,
 the same words, at once. Requests that differ in one word show what a computed answer looks like.`,
 	Since:  "0.3.0",
 	Cost:   3 * time.Second,

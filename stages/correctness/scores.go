@@ -17,8 +17,8 @@ Drafts beside chunked prefill, and offsets that count another request's tokens, 
 evaluation that ranks by likelihood is wrong. The same questions are scored alone twice and in company; as far as the texts are equal their scores must be near.`,
 	Since:  "0.3.0",
 	Cost:   4 * time.Second,
-	Modes:  []string{"LGP-05", "DET-02"},
-	Faults: []string{"scores-off"},
+	Modes:  []string{"LGP-05", "LGP-06", "DET-02", "CON-05"},
+	Faults: []string{"scores-off", "logprobs-500", "logprobs-500-in-company", "company-500", "reject-above-1"},
 	Causes: []string{"scores are taken from another place of the batch", "speculative decoding beside chunked prefill"},
 	Next:   []string{"the same server without speculative decoding", "score with one request at a time"},
 	Run:    scores,
@@ -42,11 +42,12 @@ func scores(ctx context.Context, ep Subject) (gates.Finding, error) {
 		requests[i] = openQuestion(ep.fresh().Sentences(1+i%3), i).MaxTokens(scoredTokens).Logprobs(1)
 		for k := range 2 {
 			a := ep.Complete(ctx, requests[i])
-			if err := a.Err(); err != nil {
-				if ended(ctx) {
-					return gates.Finding{}, err
-				}
-				return gates.NotApply("logprobs are refused: %v", err), nil
+			switch err := a.Err(); endpoint.FateOf(err) {
+			case endpoint.Answered:
+			case endpoint.Declined:
+				return gates.NotApply("the server refuses logprobs: %s", endpoint.Reason(err)), nil
+			case endpoint.TurnedAway, endpoint.Broken:
+				return gates.Finding{}, err
 			}
 			if len(a.Logprobs) == 0 {
 				return gates.NotApply("asked for, no logprobs come"), nil
@@ -63,10 +64,14 @@ func scores(ctx context.Context, ep Subject) (gates.Finding, error) {
 	if ended(ctx) {
 		return gates.Finding{}, context.Cause(ctx)
 	}
-	worst, tokens := 0.0, 0
+	worst, tokens, bare := 0.0, 0, 0
+	came := turnout{what: "scored requests"}
 	for i, a := range company {
-		if a.Failure != nil {
-			continue
+		if came.add(a.Err()); a.Failure != nil {
+			continue // counted
+		}
+		if len(a.Logprobs) == 0 {
+			bare++
 		}
 		d, n := scoreDistance(alone[i].Logprobs, a.Logprobs)
 		tokens += n
@@ -75,8 +80,13 @@ func scores(ctx context.Context, ep Subject) (gates.Finding, error) {
 			bad++
 		}
 	}
+	failing, broken := ep.failing(ctx, came)
 	switch {
-	case tokens == 0:
+	case broken:
+		return failing, nil
+	case bare >= 2:
+		return ep.blame(ctx, gates.Fail("%d of %d texts in company come without the scores that were asked for, and alone with them", bare, scored), gates.Company), nil
+	case tokens == 0 && came.away == 0:
 		return gates.Skip("no text in company begins as alone: its scores cannot be compared"), nil
 	case bad >= 2:
 		f := gates.Fail("the scores of %d of %d texts in company are up to %.2f nats a token from those of the same text alone", bad, scored, worst)
@@ -84,7 +94,7 @@ func scores(ctx context.Context, ep Subject) (gates.Finding, error) {
 	case spread > scoreNats:
 		return gates.Warn("the scores of one text alone differ by up to %.2f nats a token when it is asked twice", spread).Under(gates.Alone), nil
 	}
-	return gates.Pass("%d tokens scored in company and alone, %.3f nats a token apart at most", tokens, worst), nil
+	return came.judged(gates.Pass("%d tokens scored in company and alone, %.3f nats a token apart at most", tokens, worst)), nil
 }
 
 // scoreDistance is the mean distance of the scores of two texts as far as they are equal, in

@@ -20,8 +20,8 @@ combination that it does not support. Requests with one schema and different cod
 words, and a plain question afterwards must be answered.`,
 	Since:  "0.3.0",
 	Cost:   4 * time.Second,
-	Modes:  []string{"STC-03", "STC-04", "STC-07", "CON-07"},
-	Faults: []string{"salad-in-json", "guided-kills"},
+	Modes:  []string{"STC-03", "STC-04", "STC-07", "CON-05", "CON-07"},
+	Faults: []string{"salad-in-json", "guided-kills", "guided-500", "guided-500-in-company", "company-500", "reject-above-1"},
 	Causes: []string{"a race on the masks of the grammar backend", "constrained decoding beside speculative decoding"},
 	Next:   []string{"another grammar backend or a newer one", "the same without speculative decoding"},
 	Run:    structuredCompany,
@@ -70,8 +70,12 @@ func structuredCompany(ctx context.Context, ep Subject) (gates.Finding, error) {
 	able := 0
 	for range 2 {
 		t := ep.constrained()
-		if t.answer, t.err = ep.Ask(ctx, t.request); t.err != nil {
-			return gates.NotApply("constrained answers are refused: %v", t.err), nil //nolint:nilerr // the refusal is the finding
+		switch t.answer, t.err = ep.Ask(ctx, t.request); endpoint.FateOf(t.err) {
+		case endpoint.Answered:
+		case endpoint.Declined:
+			return gates.NotApply("the server refuses constrained answers: %s", endpoint.Reason(t.err)), nil
+		case endpoint.TurnedAway, endpoint.Broken:
+			return gates.Finding{}, t.err
 		}
 		t.judge(ep)
 		if bad, _ := fits(t); bad == "" {
@@ -91,18 +95,16 @@ func structuredCompany(ctx context.Context, ep Subject) (gates.Finding, error) {
 		return gates.Finding{}, err
 	}
 	whole := func(t trial) bool { bad, _ := fits(t); return bad == "" }
-	var broken, salad, foreign *member
-	right, damaged, failed := 0, 0, 0
+	came := turnoutOf("constrained requests", company)
+	var salad, foreign *member
+	right, damaged := 0, 0
 	for i := range company {
 		m := &company[i]
-		bad, hard := "", false
-		if m.err == nil {
-			bad, hard = fits(m.trial)
+		if m.err != nil {
+			continue // counted above
 		}
+		bad, hard := fits(m.trial)
 		switch {
-		case busy(m.err):
-		case m.err != nil:
-			broken, failed = m, failed+1
 		case m.echo == gates.Foreign:
 			foreign = m
 		case hard:
@@ -111,17 +113,13 @@ func structuredCompany(ctx context.Context, ep Subject) (gates.Finding, error) {
 			right++
 		}
 	}
-	after := ep.floor(ctx)
+	failing, bad := ep.failing(ctx, came)
 	said := fmt.Sprintf("%d of %d constrained answers at once are right, %d of 2 alone", right, n, able)
 	switch {
 	case foreign != nil:
 		return ep.blame(ctx, gates.Fail("a constrained answer holds the code %s of another request", foreign.seen).With("%s", foreign.says()), gates.Company), nil
-	case broken != nil:
-		f := gates.Fail("%d of %d constrained requests at once fail, and alone they do not", failed, n).With("%v", broken.err)
-		if after.unanswered() {
-			f = f.With("a plain question afterwards fails too: %v", after.err)
-		}
-		return f.Under(gates.Company), nil
+	case bad:
+		return failing, nil
 	case damaged >= 2:
 		bad, _ := fits(salad.trial)
 		return ep.blame(ctx, gates.Fail("%d of %d constrained answers at once are valid JSON and word salad", damaged, n).With("%s", bad).With("%s", said), gates.Company), nil
@@ -137,5 +135,12 @@ func structuredCompany(ctx context.Context, ep Subject) (gates.Finding, error) {
 	case len(lost)+damaged > 1: // one may be a near tie
 		return gates.Warn("%d of %d constrained answers are wrong at once, and right alone", len(lost)+damaged, n).With("%s", said).Under(gates.Company), nil
 	}
-	return gates.Pass("%s", said), nil
+	switch after := ep.floor(ctx); endpoint.FateOf(after.err) {
+	case endpoint.Answered:
+	case endpoint.TurnedAway:
+		return gates.Finding{}, after.err
+	case endpoint.Declined, endpoint.Broken:
+		return gates.Fail("after %d constrained requests at once a plain question fails", n).With("%v", after.err).With("%s", said).Under(gates.Company), nil
+	}
+	return came.judged(gates.Pass("%s", said)), nil
 }

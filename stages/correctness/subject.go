@@ -70,9 +70,6 @@ func (s Subject) Reference(ctx context.Context) (endpoint.Endpoint, error) {
 // Claim returns what the target's numbers are declared to be.
 func (s Subject) Claim() parity.Claim { return s.options.Claim }
 
-// Speeds returns what the sizes of the checks were derived from.
-func (s Subject) Speeds() Speeds { return s.speeds }
-
 var checks gates.Registry[Subject]
 
 // Checks returns the checks of stage 3, cheapest first.

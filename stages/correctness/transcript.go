@@ -311,7 +311,9 @@ func (j *journey) otherClients(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !t.ok():
-			if t, err = j.shortOnce(ctx, toolTrail{id: style.id}, following); err == nil && !t.ok() {
+			if t, err = j.shortOnce(ctx, toolTrail{id: style.id}, following); err != nil {
+				return err
+			} else if !t.ok() {
 				j.notes = append(j.notes, "after calls with ids such as "+style.id(0)+" the next is wrong, and not after the server's own")
 			}
 		}

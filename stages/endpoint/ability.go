@@ -73,6 +73,14 @@ func (e Endpoint) Probe(ctx context.Context) []Ability {
 	return out
 }
 
+// lacking notes a capability that the server says it has not. One that broke is asked again
+// by the checks.
+func (e Endpoint) lacking(c gates.Capability, err error) {
+	if FateOf(err) == Declined {
+		e.FoundUnable(c, refusal(err))
+	}
+}
+
 // refusal returns the words of a server that refuses, or of a failure.
 func refusal(err error) string {
 	var f *Failure
@@ -169,7 +177,7 @@ func tryTools(ctx context.Context, e Endpoint) (State, string) {
 		var err error
 		a, err = e.Ask(ctx, r.Choose(choice))
 		if err != nil {
-			e.FoundUnable(Tools, refusal(err))
+			e.lacking(Tools, err)
 			return Unavailable, refusal(err)
 		}
 		if len(a.Calls) > 0 {
@@ -211,7 +219,7 @@ func tryLogprobs(ctx context.Context, e Endpoint) (State, string) {
 	a := e.Complete(ctx, Chat("Hello").MaxTokens(4).Logprobs(2))
 	switch {
 	case a.Err() != nil:
-		e.FoundUnable(Logprobs, refusal(a.Err()))
+		e.lacking(Logprobs, a.Err())
 		return Unavailable, refusal(a.Err())
 	case len(a.Logprobs) == 0:
 		e.FoundUnable(Logprobs, "taken, and none come")
@@ -322,7 +330,7 @@ func tryImages(ctx context.Context, e Endpoint) (State, string) {
 	const question = "Which colour does the image show? Answer with one word."
 	a, err := e.AskPlain(ctx, Conversation().Picture(question, drawn.Picture(color.RGBA{R: 220, A: 255}, "")).MaxTokens(32))
 	if err != nil {
-		e.FoundUnable(Images, refusal(err))
+		e.lacking(Images, err)
 		return Unavailable, refusal(err)
 	}
 	if strings.Contains(strings.ToLower(a.Visible()), "red") {

@@ -111,7 +111,8 @@ type Answer struct {
 	// Comments counts SSE comment lines.
 	Comments int
 
-	raw []byte // see [Exchange]
+	raw    []byte // see [Exchange]
+	hidden bool
 }
 
 // Err returns the failure as an error, nil when the answer is complete.

@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"infbench/gates"
+	"infbench/internal/shallow"
 )
 
 // Options say how an endpoint is opened.
@@ -219,7 +220,8 @@ func (e Endpoint) Send(ctx context.Context, p Prepared) Answer {
 
 // Post sends a body as it is, which may be no request at all, and returns what came: the
 // status, and the body of any length up to that of an answer. It is for asking how a
-// server refuses; an error means that nothing came.
+// server refuses; an error means that nothing came. The key is taken out of it, since it is
+// going to be quoted.
 func (e Endpoint) Post(ctx context.Context, body string) (status int, said []byte, err error) {
 	return e.post(ctx, chatPath, []byte(body))
 }
@@ -246,7 +248,7 @@ func (e Endpoint) post(ctx context.Context, path string, body []byte) (status in
 		a.fail(asFailure(err))
 	}
 	e.heard(a)
-	return status, said, err
+	return status, e.client.target.hide(said), err
 }
 
 // Stream sends the request and reads the answer as a stream.
@@ -376,7 +378,7 @@ func (e Endpoint) Identify(ctx context.Context) (Build, error) {
 
 // modelsIn returns the ids of a model list, or nil when it is none.
 func modelsIn(body []byte) []string {
-	if !shallow(body) || !gjson.ValidBytes(body) {
+	if !shallow.Valid(body) {
 		return nil
 	}
 	var out []string

@@ -23,6 +23,8 @@ type Exchange struct {
 	// Raw is the beginning of a body that was no answer, the key taken out of it. It is
 	// empty where there is an answer, or nothing came.
 	Raw []byte
+	// Redacted says that a secret was taken out of the answer.
+	Redacted bool
 	// Again says that the exchange was told before, and that another check judges it now:
 	// see [Remember].
 	Again bool
@@ -48,7 +50,7 @@ func (e Endpoint) Exchange(ctx context.Context, p Prepared) Exchange {
 
 // ended makes the exchange of a request that has ended, and tells it.
 func (e Endpoint) ended(number int64, p Prepared, a Answer) Exchange {
-	x := Exchange{Number: number, Body: p.body, Stream: p.stream, HangUp: p.hangUp, Answer: a, Raw: a.raw}
+	x := Exchange{Number: number, Body: p.body, Stream: p.stream, HangUp: p.hangUp, Answer: a, Raw: a.raw, Redacted: a.hidden}
 	x.Answer.raw = nil // up to maxRaw, which whoever asked has no use for
 	e.tell(x)
 	return x

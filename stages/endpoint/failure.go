@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -18,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"infbench/gates"
+	"infbench/internal/shallow"
 )
 
 // Kind is the class of a [Failure].
@@ -68,6 +68,18 @@ func (f *Failure) Error() string {
 		s += " (" + f.Hint + ")"
 	}
 	return s
+}
+
+// FailureOf returns the error of a server that is not the target, under the name that it has
+// beside one, such as "the reference".
+func FailureOf(err error, name string) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	g := *f
+	g.What, g.Hint = strings.ReplaceAll(f.What, "the target", name), strings.ReplaceAll(f.Hint, "the target", name)
+	return &g
 }
 
 // Advice returns what is likely behind the failure and what to do next.
@@ -162,6 +174,8 @@ func judgeStatus(r *http.Response, path string, body []byte) *Failure {
 		f.Kind, f.Hint = UnknownModel, "name a served model with --model"
 	case code == 404:
 		f.Kind, f.Hint = Refused, "is the path of the target right? it stands before /v1/chat/completions"
+	case code == http.StatusRequestTimeout: // a gateway that waited in vain says so, and refuses nothing
+		f.Kind, f.Hint = TooSlow, "is the server loaded or hung?"
 	case code == 429 || code == 503:
 		f.Kind, f.Hint = Busy, "the server is loading or at its limit"
 		f.RetryAfter = retryAfter(r.Header.Get("Retry-After"))
@@ -199,7 +213,7 @@ func retryAfter(h string) time.Duration {
 // the message), "message"; else the beginning of the text, unless it is HTML.
 func said(body []byte) string {
 	text := strings.TrimSpace(string(body))
-	if shallow(body) && gjson.ValidBytes(body) {
+	if shallow.Valid(body) {
 		root := gjson.ParseBytes(body)
 		if list := complaints(root.Get("detail")); list != "" {
 			return gates.Printable(list, maxSaid)
@@ -229,29 +243,4 @@ func complaints(detail gjson.Result) string {
 		}
 	}
 	return strings.Join(out, "; ")
-}
-
-// shallow reports whether JSON nests so little that a recursive reader is safe.
-func shallow(b []byte) bool {
-	const most = 256
-	if bytes.Count(b, []byte{'{'})+bytes.Count(b, []byte{'['}) <= most {
-		return true // the usual case, at a fraction of the price
-	}
-	depth, inString := 0, false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > most {
-				return false
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return true
 }

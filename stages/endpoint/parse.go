@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"infbench/gates"
+	"infbench/internal/shallow"
 )
 
 // assembly joins the events of a stream, or the one body of a plain answer, into an
@@ -26,8 +27,8 @@ type assembly struct {
 	objects   int // events that are JSON objects
 	finishes  int
 	plain     bool
-	id        string              // as the server wrote it
-	hide      func([]byte) []byte // takes the key out of what the server says
+	id        string // as the server wrote it
+	target    Target // takes the key out of what the server says
 	// Tokens so far: sent by the server's account, and told in marks. byIDs says that
 	// token ids are counted, unsure that a text came without any account.
 	sent, told    int
@@ -60,12 +61,12 @@ func (s *assembly) take(ev Event) (stop bool) {
 	if !valid {
 		s.answer.broke(hard, "event %d is not UTF-8", s.events)
 	}
-	if !shallow(data) || !gjson.ValidBytes(data) {
+	if !shallow.Valid(data) {
 		if ev.Name == "error" {
 			s.said(data, "an error event inside the 200 stream")
 			return false
 		}
-		s.answer.broke(hard, "event %d is not JSON: %s", s.events, gates.Quote(string(data[:min(len(data), 200)]), 80))
+		s.answer.broke(hard, "event %d is not JSON: %s", s.events, s.quote(string(data), 80))
 		return false
 	}
 	if s.answer.Timing.FirstEvent == 0 {
@@ -77,7 +78,7 @@ func (s *assembly) take(ev Event) (stop bool) {
 			s.said(data, "an error event inside the 200 stream")
 			return false
 		}
-		s.answer.broke(hard, "event %d is no JSON object: %s", s.events, gates.Quote(string(data[:min(len(data), 200)]), 80))
+		s.answer.broke(hard, "event %d is no JSON object: %s", s.events, s.quote(string(data), 80))
 		return false
 	}
 	s.objects++
@@ -91,10 +92,24 @@ func (s *assembly) take(ev Event) (stop bool) {
 
 // said fails the answer with the server's own words.
 func (s *assembly) said(raw []byte, what string) {
-	if hidden := s.hide(raw); s.answer.Failure == nil {
+	if hidden := s.target.hide(raw); s.answer.Failure == nil {
 		s.answer.raw = bytes.Clone(hidden[:min(len(hidden), maxRaw)])
 	}
-	s.answer.fail(&Failure{Kind: SaidError, Status: 200, Said: said(s.hide(raw)), What: what, Hint: "look at the server's log"})
+	s.answer.fail(&Failure{Kind: SaidError, Status: 200, Said: said(s.target.hide(raw)), What: what, Hint: "look at the server's log"})
+}
+
+// quote quotes the beginning of what is not an answer.
+func (s *assembly) quote(said string, most int) string {
+	const enough = 4 << 10 // so that no key which is shown is cut before it is looked for
+	hidden := s.target.hide([]byte(said[:min(len(said), enough)]))
+	return gates.Quote(string(hidden[:min(len(hidden), 2*most)]), most)
+}
+
+// judged returns a text of the answer without the key: checks quote the beginning of it.
+func (s *assembly) judged(text string) string {
+	hidden, was := s.target.hideIn(text)
+	s.answer.hidden = s.answer.hidden || was
+	return hidden
 }
 
 // How much a breach of the contract costs.
@@ -122,13 +137,13 @@ func (s *assembly) object(root gjson.Result, ev Event) (c chunk) {
 			switch {
 			case v.Str == "" || v.Str == s.id:
 			case s.id == "":
-				s.id, a.ID = v.Str, gates.Printable(v.Str, 100)
+				s.id, a.ID = v.Str, gates.Printable(s.judged(v.Str), 100)
 			default:
 				a.broke(soft, "the id changes within the stream")
 			}
 		case "model":
 			if a.Model == "" {
-				a.Model = gates.Printable(v.Str, 200)
+				a.Model = gates.Printable(s.judged(v.Str), 200)
 			}
 		case "error":
 			if v.Type != gjson.Null && v.Type != gjson.False {
@@ -142,7 +157,7 @@ func (s *assembly) object(root gjson.Result, ev Event) (c chunk) {
 			v.ForEach(func(_, choice gjson.Result) bool {
 				if !choice.IsObject() {
 					c.more = true
-					a.broke(hard, "event %d holds a choice that is %s", s.events, gates.Quote(choice.Raw, 20))
+					a.broke(hard, "event %d holds a choice that is %s", s.events, s.quote(choice.Raw, 20))
 					return true
 				}
 				s.choice(choice, &c)
@@ -222,7 +237,7 @@ func (s *assembly) choice(choice gjson.Result, c *chunk) {
 			if v.Type == gjson.String && v.Str != "" {
 				c.more = true
 				s.finishes++
-				s.answer.Finish = gates.Printable(v.Str, 40)
+				s.answer.Finish = gates.Printable(s.judged(v.Str), 40)
 			}
 		case "logprobs":
 			c.more = c.more || v.Type != gjson.Null
@@ -273,7 +288,7 @@ func (s *assembly) delta(delta gjson.Result, c *chunk) {
 func (s *assembly) keep(into *strings.Builder, v gjson.Result, c *chunk, answer bool) {
 	if v.Type == gjson.JSON || v.Type == gjson.Number {
 		c.more = true
-		s.answer.broke(hard, "event %d holds %s in place of text", s.events, gates.Quote(v.Raw[:min(len(v.Raw), 100)], 40))
+		s.answer.broke(hard, "event %d holds %s in place of text", s.events, s.quote(v.Raw, 40))
 	}
 	if v.Type != gjson.String || v.Str == "" {
 		return
@@ -338,7 +353,7 @@ func (s *assembly) usage(v gjson.Result) {
 		case n != (gates.Count{}):
 			*c = n
 		case r.Type != gjson.Null:
-			s.answer.broke(hard, "usage holds %s, which is no count of tokens", gates.Quote(r.Raw, 40))
+			s.answer.broke(hard, "usage holds %s, which is no count of tokens", s.quote(r.Raw, 40))
 		}
 	}
 	v.ForEach(func(k, v gjson.Result) bool {
@@ -431,9 +446,9 @@ func byteList(v gjson.Result) string {
 // finish moves the joined texts into the answer.
 func (s *assembly) finish() {
 	a := s.answer
-	a.Content, a.Reasoning, a.Refusal = s.content.String(), s.reasoning.String(), s.refusal.String()
+	a.Content, a.Reasoning, a.Refusal = s.judged(s.content.String()), s.judged(s.reasoning.String()), s.judged(s.refusal.String())
 	for _, p := range s.calls {
-		a.Calls = append(a.Calls, ToolCall{p.id, p.name, p.arguments.String()})
+		a.Calls = append(a.Calls, ToolCall{s.judged(p.id), s.judged(p.name), s.judged(p.arguments.String())})
 	}
 	if s.kept > s.limit {
 		a.fail(&Failure{Kind: TooLarge, What: "the answer is larger than the limit", Hint: "does the server honour max_tokens?"})

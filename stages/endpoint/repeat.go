@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"infbench/internal/shallow"
 )
 
 // repeat is what nearly all events of a stream are: the event before with another text
@@ -66,7 +68,7 @@ func (r *repeat) match(data []byte) (text, usage []byte, ok bool) {
 		return nil, nil, false
 	}
 	usage = rest[from:to]
-	return text, usage, usage[0] == '{' && shallow(usage) && utf8.Valid(usage) && gjson.ValidBytes(usage)
+	return text, usage, usage[0] == '{' && utf8.Valid(usage) && shallow.Valid(usage)
 }
 
 // unescaped reports whether the inside of a JSON string stands for itself.

@@ -82,7 +82,7 @@ func (c *client) notAStream(ctx context.Context, resp *http.Response, a *Answer)
 func (c *client) readStream(ctx context.Context, body io.Reader, w *watch, p Prepared, a *Answer) {
 	t := &a.Timing
 	began := t.Began
-	s := &assembly{answer: a, limit: c.limits.AnswerBytes, hide: c.target.hide}
+	s := &assembly{answer: a, limit: c.limits.AnswerBytes, target: c.target}
 	now := func() time.Duration { return time.Since(began) }
 	// The first event and the settling have a deadline that nothing moves: a server that
 	// pings while it computes has not answered. In between silence is bounded.
@@ -215,7 +215,7 @@ func (c *client) whole(begun Answer, status int, body []byte, err error) (a Answ
 		a.fail(asFailure(err))
 		return a
 	}
-	s := &assembly{answer: &a, limit: c.limits.AnswerBytes, hide: c.target.hide, plain: true}
+	s := &assembly{answer: &a, limit: c.limits.AnswerBytes, target: c.target, plain: true}
 	if text := strings.TrimSpace(string(body[:min(len(body), 64)])); strings.HasPrefix(text, "<") {
 		a.fail(&Failure{Kind: NotTheAPI, Status: 200, What: "an HTML page came in place of JSON", Hint: "is the target the API itself, and not a web page before it?"})
 		return a

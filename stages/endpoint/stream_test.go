@@ -545,7 +545,7 @@ func TestLogprobBytes(t *testing.T) {
 // assembled joins a stream's events and prints the answer.
 func assembled(stream string, parseAll bool) string {
 	a := Answer{}
-	s := &assembly{answer: &a, limit: 1 << 20, hide: func(b []byte) []byte { return b }, parseAll: parseAll}
+	s := &assembly{answer: &a, limit: 1 << 20, target: Target{func() *place { return &place{} }}, parseAll: parseAll}
 	r := newEventReader(strings.NewReader(stream), roomy, roomy, func() time.Duration { return 5 }, func(int, time.Duration) {})
 	for {
 		ev, err := r.next()

@@ -10,6 +10,8 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 	"github.com/tidwall/gjson"
+
+	"infbench/internal/shallow"
 )
 
 // surface is what a server shows without being asked to generate. Each path is asked
@@ -63,7 +65,7 @@ func (s *surface) json(ctx context.Context, path, key string) gjson.Result {
 }
 
 func jsonAt(body []byte, key string) gjson.Result {
-	if !shallow(body) || !gjson.ValidBytes(body) {
+	if !shallow.Valid(body) {
 		return gjson.Result{}
 	}
 	return gjson.GetBytes(body, key)
@@ -97,7 +99,7 @@ func (s *surface) modelList(ctx context.Context) ([]string, error) {
 			failure = &Failure{Kind: NotTheAPI, Status: status, What: "an HTML page came in place of the model list", Hint: "is the target the API itself, and not a web page before it?"}
 			return nil, failure
 		}
-		if !shallow(body) {
+		if !shallow.Nests(body) {
 			failure = &Failure{Kind: Malformed, Status: status, What: "the model list nests without end"}
 			return nil, failure
 		}

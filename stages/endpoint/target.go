@@ -1,18 +1,18 @@
 package endpoint
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"infbench/internal/escapes"
 )
 
 // Target is where an endpoint is. However it is printed it shows a redacted address,
@@ -29,7 +29,11 @@ type place struct {
 	label   string
 	key     string
 	headers http.Header
+	secrets []secret // the longest first
 }
+
+// secret is what no text of a server may show, and what stands in its place.
+type secret struct{ value, label string }
 
 // TargetOptions says how to be let in and how the target is called in writing.
 type TargetOptions struct {
@@ -90,6 +94,7 @@ func ParseTarget(address string, o TargetOptions) (Target, error) {
 	if port := u.Port(); port != "" {
 		p.label = net.JoinHostPort(p.label, port)
 	}
+	p.secrets = p.secretsOf()
 	return Target{func() *place { return p }}, nil
 }
 
@@ -169,22 +174,46 @@ func (t Target) authorise(r *http.Request) {
 	}
 }
 
-// hide takes the key and the values of the headers out of what a server says, before
-// anything is cut: half a key would pass any later redaction.
-func (t Target) hide(said []byte) []byte {
-	const least = 6 // below this a value is a word that any text may hold
-	p := t.at()
-	names := map[string]string{p.key: "«API key»"}
+func (p *place) secretsOf() []secret {
+	out := []secret{{p.key, "«API key»"}}
 	for name, values := range p.headers {
 		for _, v := range values {
-			names[v] = "«header " + name + "»"
+			out = append(out, secret{v, "«header " + name + "»"})
 		}
 	}
-	longest := slices.SortedFunc(maps.Keys(names), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for _, secret := range longest {
-		if len(secret) >= least {
-			said = bytes.ReplaceAll(said, []byte(secret), []byte(names[secret]))
-		}
+	slices.SortFunc(out, func(a, b secret) int {
+		return cmp.Or(cmp.Compare(len(b.value), len(a.value)), cmp.Compare(a.label, b.label))
+	})
+	return out
+}
+
+// Below a length a value is a word that any text may hold: of a body that is quoted, and of
+// an answer, whose words are judged.
+const leastQuoted, leastJudged = 6, 16
+
+// hide takes the key and the values of the headers out of what a server says, before
+// anything is cut: half a key would pass any later redaction. What JSON hides behind
+// escapes is found too.
+func (t Target) hide(said []byte) []byte {
+	secrets := t.at().secrets
+	if len(secrets) == 0 || len(secrets[0].value) < leastQuoted {
+		return said
 	}
-	return said
+	return []byte(escapes.Hide(string(said), func(s string) string { return without(s, secrets, leastQuoted) }))
+}
+
+// hideIn takes them out of a text of an answer, and reports whether one was there.
+func (t Target) hideIn(text string) (string, bool) {
+	hidden := without(text, t.at().secrets, leastJudged)
+	return hidden, hidden != text
+}
+
+func without(text string, secrets []secret, least int) string {
+	for _, s := range secrets {
+		if len(s.value) < least {
+			break
+		}
+		text = strings.ReplaceAll(text, s.value, s.label)
+	}
+	return text
 }

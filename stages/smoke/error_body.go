@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
 
 	"infbench/gates"
+	"infbench/internal/shallow"
 	"infbench/stages/endpoint"
 )
 
@@ -48,6 +50,8 @@ func errorBody(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error)
 		}
 		shown := gates.Quote(string(said), 120)
 		switch message := errorMessage(said); {
+		case status == http.StatusTooManyRequests:
+			return gates.Skip("%s: the server turns it away with status %d, %s", n.name, status, shown), nil
 		case status == 200:
 			wrong = append(wrong, fmt.Sprintf("%s: status 200, %s", n.name, shown))
 		case status >= 500:
@@ -71,7 +75,7 @@ func errorBody(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error)
 // errorMessage finds the message of an error in the forms of the known servers, "" where
 // there is none.
 func errorMessage(said []byte) string {
-	if !gjson.ValidBytes(said) {
+	if !shallow.Valid(said) {
 		return ""
 	}
 	for _, path := range []string{"error.message", "error", "message", "detail"} {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"image/color"
+	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -43,10 +45,13 @@ func picture(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 		picture []byte
 	}{{"red", drawn.Picture(color.RGBA{R: 220, A: 255}, "")}, {"blue", blueWithWord}} {
 		a, err := ep.AskPlain(ctx, endpoint.Conversation().Picture(question, p.picture).MaxTokens(48))
-		var f *endpoint.Failure
-		if errors.As(err, &f) && (f.Kind == endpoint.Refused || f.Status == 500 || f.Status == 501) {
-			ep.FoundUnable(endpoint.Images, f.Said)
-			return gates.NotApply("the server takes no pictures: %s", f.Said), nil
+		if noEyes(err) {
+			why := endpoint.Reason(err)
+			ep.FoundUnable(endpoint.Images, why)
+			return gates.NotApply("the server takes no pictures: %s", why), nil
+		}
+		if f := (*endpoint.Failure)(nil); errors.As(err, &f) && f.Status == http.StatusInternalServerError && !ep.Sees(ctx) {
+			return gates.Skip("a picture gets status 500, and whether the model has eyes is not known: %s", endpoint.Reason(err)), nil
 		}
 		if err != nil {
 			return gates.Finding{}, err
@@ -80,6 +85,21 @@ func picture(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error) {
 	}
 	return saw(gates.Skip("the model does not name the colours: this is beyond it")), nil
 }
+
+// noEyes reports whether a server says that it takes no pictures. Some say so with status
+// 500, and are believed where their words are about that.
+func noEyes(err error) bool {
+	var f *endpoint.Failure
+	if !errors.As(err, &f) {
+		return false
+	}
+	return endpoint.FateOf(err) == endpoint.Declined || f.Status == http.StatusInternalServerError && ofPictures.MatchString(f.Said) && saysNo.MatchString(f.Said)
+}
+
+var (
+	ofPictures = regexp.MustCompile(`(?i)image|picture|vision|visual|multi-?modal|mmproj`)
+	saysNo     = regexp.MustCompile(`(?i)\b(not|no|cannot|unable|without|unsupported)\b`)
+)
 
 // drawnWord draws a word by the run's own codes.
 func drawnWord(ep endpoint.Endpoint) string {

@@ -19,7 +19,7 @@ Positive or infinite values, lists that are shifted against the text, a chosen t
 is then compared or ranked by them is noise. Asked for in a pass of its own, since asking can change the code path.`,
 	Since:  "0.1.0",
 	Cost:   1100 * time.Millisecond,
-	Modes:  []string{"LGP-01", "LGP-02", "LGP-03", "LGP-04"},
+	Modes:  []string{"LGP-01", "LGP-02", "LGP-03", "LGP-04", "LGP-06"},
 	Faults: []string{"logprobs-positive", "logprobs-shifted", "logprobs-zero", "logprobs-sentinel", "logprobs-nan"},
 	Causes: []string{"probabilities written where logprobs belong", "offsets wrong with speculative decoding or multi-token events"},
 	Next:   []string{"the same request with speculative decoding off"},

@@ -56,7 +56,9 @@ func messageShapes(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, er
 		switch {
 		case err != nil:
 			return gates.Finding{}, err
-		case status >= 500 && status != 503:
+		case turnedAway(status):
+			return gates.Skip("%s: the server turns it away with status %d, %s", f.name, status, gates.Quote(string(said), 120)), nil
+		case status >= 500:
 			broken = append(broken, fmt.Sprintf("%s: status %d, %s", f.name, status, gates.Quote(string(said), 120)))
 		case status >= 400:
 			refused = append(refused, fmt.Sprintf("%s: status %d, %s", f.name, status, gates.Quote(string(said), 120)))

@@ -10,6 +10,7 @@ package smoke
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"infbench/gates"
 	"infbench/stages/endpoint"
@@ -72,4 +73,10 @@ func counting(ctx context.Context, ep endpoint.Endpoint) (exchange, error) {
 		x.answer, err = ep.Ask(ctx, x.asked)
 		return x, err
 	})
+}
+
+// turnedAway reports whether a status says that the server has no room, and nothing about
+// the request.
+func turnedAway(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }

@@ -62,7 +62,9 @@ func structured(ctx context.Context, ep endpoint.Endpoint) (gates.Finding, error
 			switch said := misfit(flat, side.fits); {
 			case flatErr == nil && said == "" && err == nil:
 				return gates.Fail("a schema with a reference ($ref) is not kept to; without it the same schema is").With("answered %s, finish_reason %s", a.Says(), gates.Quote(a.Finish, 20)), nil
-			case flatErr == nil && said == "":
+			case flatErr == nil && said == "" && endpoint.FateOf(err) == endpoint.Broken:
+				return gates.Warn("a schema with a reference ($ref) breaks the answer; without it the same schema is kept to").With("%v", err), nil
+			case flatErr == nil && said == "" && endpoint.FateOf(err) == endpoint.Declined:
 				notes = append(notes, "a reference ($ref) in the schema is refused: "+err.Error())
 				a, err = flat, nil
 			}

@@ -26,8 +26,12 @@ show the tokens of a conversation.`,
 		if errors.Is(err, endpoint.ErrNoTokenizer) {
 			return gates.NotApply("the engine does not show the tokens of a conversation"), nil
 		}
-		if err != nil {
+		switch endpoint.FateOf(err) {
+		case endpoint.Answered:
+		case endpoint.Declined:
 			return gates.NotApply("the engine does not show the tokens of a conversation: %s", gates.Printable(err.Error(), 120)), nil
+		case endpoint.TurnedAway, endpoint.Broken: // a route of the engine's own, beside what is served
+			return gates.Skip("the engine has a route that shows the tokens of a conversation, and it fails: %s", gates.Printable(err.Error(), 120)), nil
 		}
 		if len(ids) > 1 && ids[0] == ids[1] {
 			return gates.Warn("a conversation begins with the token %d twice", ids[0]), nil

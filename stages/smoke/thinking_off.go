@@ -36,8 +36,12 @@ were seen to think.`,
 		c := ep.Canaries().Issue()
 		plant, question := secret(c)
 		off, err := ep.Ask(ctx, endpoint.Chat(plant+" "+question).Thinking(false))
-		if err != nil {
+		switch endpoint.FateOf(err) {
+		case endpoint.Answered:
+		case endpoint.Declined:
 			return gates.Pass("info: the switch is refused: %s", gates.Printable(err.Error(), 120)), nil
+		case endpoint.TurnedAway, endpoint.Broken:
+			return gates.Finding{}, err
 		}
 		switch {
 		case strings.TrimSpace(off.Content) == "" && strings.Contains(off.Reasoning, c.String()):

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/tidwall/gjson"
+	"infbench/internal/shallow"
 )
 
 // A span is a literal found in a text: its value and where it stands.
@@ -119,7 +119,7 @@ func jsonAt(s string, i int) (raw string, ok bool) {
 		case c == '}' || c == ']':
 			if depth--; depth == 0 {
 				raw = s[i : k+1]
-				return raw, gjson.Valid(raw)
+				return raw, shallow.ValidString(raw)
 			}
 		}
 	}

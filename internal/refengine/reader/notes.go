@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"github.com/tidwall/gjson"
+
+	"infbench/internal/shallow"
 )
 
 // A note is a statement that was read: a description and what it says about it.
@@ -32,7 +34,7 @@ const (
 
 // takeNotes reads one message in one pass.
 func takeNotes(notes []note, text string, src source) []note {
-	if t := strings.TrimSpace(text); (strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")) && gjson.Valid(t) {
+	if t := strings.TrimSpace(text); (strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")) && shallow.ValidString(t) {
 		return takeJSON(notes, gjson.Parse(t), "", "", src)
 	}
 	n := notebook{notes: notes, source: src}

@@ -72,7 +72,7 @@ func (c *conversation) freeObject() string {
 
 // scalar writes a value as the JSON type it looks like.
 func scalar(v string) string {
-	if n := numberRE.FindString(v); n == v && v != "" && gjson.Valid(v) && len(v) < 16 {
+	if n := numberRE.FindString(v); n == v && v != "" && len(v) < 16 && gjson.Valid(v) {
 		return v
 	}
 	if v == "true" || v == "false" || v == "null" {

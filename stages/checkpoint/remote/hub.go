@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"infbench/internal/shallow"
 	"infbench/stages/checkpoint"
 )
 
@@ -99,7 +100,7 @@ func openHub(ctx context.Context, c *client, u *url.URL, o Options) (checkpoint.
 		}
 		return nil, err
 	}
-	if isPage(header) || !gjson.ValidBytes(body) || !gjson.GetBytes(body, "siblings").IsArray() && !gjson.GetBytes(body, "sha").Exists() {
+	if isPage(header) || !shallow.Valid(body) || !gjson.GetBytes(body, "siblings").IsArray() && !gjson.GetBytes(body, "sha").Exists() {
 		return nil, notHere(errors.New("its answer is none of a hub"))
 	}
 	if sha := gjson.GetBytes(body, "sha").Str; commit.MatchString(sha) {
@@ -177,7 +178,7 @@ func (h *hub) List(ctx context.Context) (out checkpoint.Listing, err error) {
 			return out, err
 		}
 		list := gjson.ParseBytes(body)
-		if isPage(header) || !gjson.ValidBytes(body) || !list.IsArray() {
+		if isPage(header) || !shallow.Valid(body) || !list.IsArray() {
 			return out, fmt.Errorf("the listing of %s is none", h.repo)
 		}
 		list.ForEach(func(_, e gjson.Result) bool {

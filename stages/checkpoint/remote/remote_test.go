@@ -315,6 +315,16 @@ func TestHostileHubs(t *testing.T) {
 			}
 		}
 	}
+	listing := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if strings.Contains(r.URL.Path, "/tree/") {
+				_, _ = w.Write([]byte(body))
+				return
+			}
+			_, _ = w.Write([]byte(`{"sha":"` + strings.Repeat("a", 40) + `","siblings":[]}`))
+		}
+	}
 	for name, c := range map[string]struct {
 		server http.HandlerFunc
 		want   string // of the error, or of the only shard's problem
@@ -328,6 +338,8 @@ func TestHostileHubs(t *testing.T) {
 		"a page":                   {status(200, "Content-Type: text/html", "<html><h1>Log in</h1></html>"), "a login, or a wrong address"},
 		"not JSON":                 {status(200, "Content-Type: application/json", "{"), "the file ends"},
 		"nested":                   {status(200, "Content-Type: application/json", `{"sha":`+strings.Repeat("[", 100_000)), "does not tell how long"},
+		"nested, and JSON":         {status(200, "Content-Type: application/json", `{"sha":"`+strings.Repeat("a", 40)+`","siblings":[],"x":`+strings.Repeat("[", 300)+strings.Repeat("]", 300)+`}`), "nested deeper than 64 levels"},
+		"nested listing":           {listing(strings.Repeat("[", 300) + strings.Repeat("]", 300)), "the listing of org/model is none"},
 		"loop":                     {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "more than 5 redirects"},
 		"half":                     {status(200, "Content-Length: 100", "{"), "ends its answer before the length that it stated"},
 		"a whole page for a range": {config(status(200, "Content-Type: text/html", "<html>")), "a login, or a wrong address"},

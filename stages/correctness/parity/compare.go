@@ -33,6 +33,7 @@ type Comparison struct {
 	widest            []finding // positions by divergence, largest first
 	silent            []string  // who reports no log probabilities
 	retold            int       // of the target: asked for log probabilities it says something else
+	long              int       // of the target: longer than asked for
 	calls             CallComparison
 }
 
@@ -73,6 +74,9 @@ func Compare(target, reference Recording) (Comparison, error) {
 		n, okN := b.promptTokens.N()
 		if okM && okN && m != n {
 			c.templates = append(c.templates, mismatch{p.id(), m, n})
+		}
+		if a.long {
+			c.long++
 		}
 		if a.retold {
 			c.retold++

@@ -92,7 +92,8 @@ func (k *asker) answer(ctx context.Context, q prompt, tokens int) (answer, error
 	if err != nil {
 		return answer{}, err
 	}
-	out := answer{promptTokens: plain.Usage.Prompt, tokens: plain.Usage.Completion, text: plain.Everything()}
+	out := answer{promptTokens: plain.Usage.Prompt, tokens: plain.Usage.Completion}
+	out.text, out.long = shortened(plain.Everything(), tokens)
 	for k.listed > 0 {
 		with := k.ep.Complete(ctx, k.cold(r.Logprobs(k.listed)))
 		switch err := with.Err(); {
@@ -103,8 +104,9 @@ func (k *asker) answer(ctx context.Context, q prompt, tokens int) (answer, error
 		case len(with.Logprobs) == 0:
 			k.listed = 0
 		default:
-			out.positions = positions(with)
-			out.retold = with.Everything() != out.text
+			text, longer := shortened(with.Everything(), tokens)
+			list, more := begun(positions(with), tokens)
+			out.positions, out.retold, out.long = list, text != out.text, out.long || longer || more
 			return out, nil
 		}
 	}

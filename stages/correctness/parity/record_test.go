@@ -19,6 +19,7 @@ type server struct {
 	refuse   func(asked) string
 	logprobs bool
 	calls    string // in the place of an answer, where tools are offered
+	endless  int    // words of an answer, whatever was asked for
 	thinks   bool   // before it answers, unless it is told not to
 	asked    []asked
 }
@@ -62,7 +63,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.calls != "" && len(q.Tools) > 0 {
 		message, finish = s.calls, "tool_calls"
 	}
-	if s.thinks && q.Template == nil {
+	if s.endless > 0 {
+		message = `{"content":"` + strings.Repeat("word ", s.endless) + `"}`
+		one := `{"token":"word ","logprob":-0.1,"top_logprobs":[{"token":"word ","logprob":-0.1}]}`
+		scores = `{"content":[` + strings.Repeat(one+",", s.endless-1) + one + `]}`
+	} else if s.thinks && q.Template == nil {
 		message, finish = `{"reasoning":"Well","content":""}`, "length"
 	} else if q.Logprobs && s.logprobs {
 		scores = `{"content":[{"token":"Yes","logprob":-0.1,"top_logprobs":[{"token":"Yes","logprob":-0.1},{"token":"No","logprob":-3}]},{"token":".","logprob":-0.2,"top_logprobs":[]}]}`
@@ -218,5 +223,29 @@ func TestRecordWhatThinks(t *testing.T) {
 	r, err = Record(t.Context(), s.open(t), Plan{Prompts: 2, AnswerTokens: 7})
 	if err != nil || r.Reports() || r.answers[0].text != "Well" || len(s.asked) != 3+1 {
 		t.Errorf("refused: err %v, %d requests, answers %+v", err, len(s.asked), r.answers)
+	}
+}
+
+// A server that does not keep to max_tokens is kept the beginning of, and that is said.
+func TestRecordWhatIsTooLong(t *testing.T) {
+	t.Parallel()
+	s := &server{logprobs: true, endless: 5000}
+	r, err := Record(t.Context(), s.open(t), Plan{Prompts: 2, AnswerTokens: 7})
+	if err != nil || r.Long() != 2 {
+		t.Fatalf("err %v, %d long answers", err, r.Long())
+	}
+	for _, a := range r.answers {
+		if len(a.text) > 7*mostName || len(a.positions) != 7+1 || a.positions[7].name != "word " || a.positions[7].end || a.retold {
+			t.Errorf("kept %d bytes and %d positions, the last %+v", len(a.text), len(a.positions), a.positions[len(a.positions)-1])
+		}
+	}
+	c, err := Compare(r, r)
+	if err != nil || !strings.Contains(strings.Join(c.evidence(Claim{}), "\n"), "the target does not keep to max_tokens in 2 of 2 prompts") {
+		t.Errorf("%v, %q", err, c.evidence(Claim{}))
+	}
+	b, err := json.Marshal(r)
+	var again Recording
+	if err != nil || again.UnmarshalJSON(b) != nil || again.Long() != 2 {
+		t.Errorf("%v, %d long answers in the file", err, again.Long())
 	}
 }

@@ -8,10 +8,11 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"infbench/gates"
+	"infbench/internal/lists"
+	"infbench/internal/whole"
 )
 
 // A Recording is what one server answered: all that a comparison needs of it, so that two
@@ -30,6 +31,7 @@ type answer struct {
 	tokens       gates.Count // of the text
 	text         string      // asked for without log probabilities
 	retold       bool        // asked for with them, another text came
+	long         bool        // more came than was asked for, and its beginning was kept
 	positions    []position  // nil where the server reports none
 }
 
@@ -56,29 +58,40 @@ func (r Recording) Reports() bool {
 	return false
 }
 
+// Long returns how many answers were longer than was asked for. Their beginnings are kept.
+func (r Recording) Long() (n int) {
+	for _, a := range r.answers {
+		if a.long {
+			n++
+		}
+	}
+	return n
+}
+
 const recordingSchema = "infbench.parity-answers/v1"
 
 // The form of a recording in a file. A token is [text, logprob], the chosen one first, and
 // a text of null is a token without a name.
 type (
 	recordingWire struct {
-		Schema  string         `json:"schema"`
-		Origin  string         `json:"origin"`
-		Prompts string         `json:"prompts"`
-		Answers []answerWire   `json:"answers"`
-		Calls   [][]calledWire `json:"calls,omitempty"`
+		Schema  string                             `json:"schema"`
+		Origin  string                             `json:"origin"`
+		Prompts string                             `json:"prompts"`
+		Answers lists.List[answerWire]             `json:"answers,omitzero"`
+		Calls   lists.List[lists.List[calledWire]] `json:"calls,omitzero"`
 	}
 	answerWire struct {
-		PromptTokens *int           `json:"prompt_tokens"`
-		Tokens       *int           `json:"tokens"`
-		Text         string         `json:"text"`
-		Retold       bool           `json:"retold,omitempty"`
-		Positions    []positionWire `json:"positions"`
+		PromptTokens *int                     `json:"prompt_tokens"`
+		Tokens       *int                     `json:"tokens"`
+		Text         string                   `json:"text"`
+		Retold       bool                     `json:"retold,omitempty"`
+		Long         bool                     `json:"long,omitempty"`
+		Positions    lists.List[positionWire] `json:"positions,omitzero"`
 	}
 	positionWire struct {
-		Token tokenWire   `json:"t"`
-		End   bool        `json:"end,omitempty"`
-		Top   []tokenWire `json:"top"`
+		Token tokenWire             `json:"t"`
+		End   bool                  `json:"end,omitempty"`
+		Top   lists.List[tokenWire] `json:"top,omitzero"`
 	}
 	calledWire struct {
 		Called bool   `json:"called"`
@@ -102,10 +115,12 @@ func (t tokenWire) MarshalJSON() ([]byte, error) {
 }
 
 func (t *tokenWire) UnmarshalJSON(b []byte) error {
-	var parts []json.RawMessage
+	var list lists.List[json.RawMessage]
 	var name *string
 	var logprob *float64
-	if err := json.Unmarshal(b, &parts); err != nil || len(parts) != 2 {
+	err := json.Unmarshal(b, &list)
+	parts, broken := lists.Read(list, 2, func(r json.RawMessage) (json.RawMessage, error) { return r, nil })
+	if err != nil || broken != nil || len(parts) != 2 {
 		return errors.New("a token is no pair of text and logprob")
 	}
 	if json.Unmarshal(parts[0], &name) != nil || json.Unmarshal(parts[1], &logprob) != nil {
@@ -123,26 +138,37 @@ func (t *tokenWire) UnmarshalJSON(b []byte) error {
 
 // MarshalJSON writes the recording.
 func (r Recording) MarshalJSON() ([]byte, error) {
-	w := recordingWire{Schema: recordingSchema, Origin: r.origin, Prompts: r.set, Answers: []answerWire{}}
-	for _, a := range r.answers {
-		out := answerWire{PromptTokens: pointer(a.promptTokens), Tokens: pointer(a.tokens), Text: a.text, Retold: a.retold}
-		for _, p := range a.positions {
-			pw := positionWire{Token: tokenWire{p.name, p.logprob}, End: p.end, Top: []tokenWire{}}
-			for _, t := range p.top {
-				pw.Top = append(pw.Top, tokenWire(t))
-			}
-			out.Positions = append(out.Positions, pw)
+	var errs error
+	w := recordingWire{Schema: recordingSchema, Origin: r.origin, Prompts: r.set, Answers: written(r.answers, func(a answer) answerWire {
+		return answerWire{
+			PromptTokens: pointer(a.promptTokens), Tokens: pointer(a.tokens), Text: a.text, Retold: a.retold, Long: a.long,
+			Positions: written(a.positions, func(p position) positionWire {
+				top := written(p.top, func(s scored) tokenWire { return tokenWire(s) }, &errs)
+				return positionWire{Token: tokenWire{p.name, p.logprob}, End: p.end, Top: top}
+			}, &errs),
 		}
-		w.Answers = append(w.Answers, out)
-	}
+	}, &errs)}
+	var passes []lists.List[calledWire]
 	for _, pass := range r.calls {
-		out := []calledWire{}
-		for _, c := range pass {
-			out = append(out, calledWire{c.called, c.valid, c.said})
-		}
-		w.Calls = append(w.Calls, out)
+		l := written(pass, func(c toolAnswer) calledWire { return calledWire{c.called, c.valid, c.said} }, &errs)
+		passes = append(passes, l)
+	}
+	var err error
+	if w.Calls, err = lists.Of(passes); err != nil || errs != nil {
+		return nil, errors.Join(err, errs)
 	}
 	return json.Marshal(w)
+}
+
+// written turns items into the list that is written of them.
+func written[A, B any](items []A, turn func(A) B, errs *error) lists.List[B] {
+	var out []B
+	for _, i := range items {
+		out = append(out, turn(i))
+	}
+	l, err := lists.Of(out)
+	*errs = errors.Join(*errs, err)
+	return l
 }
 
 func pointer(c gates.Count) *int {
@@ -152,16 +178,22 @@ func pointer(c gates.Count) *int {
 	return nil
 }
 
-func countOf(n *int) gates.Count {
-	if n == nil {
-		return gates.Count{}
+// mostCounted bounds a number of tokens, as the client does.
+const mostCounted = 1_000_000_000_000
+
+func countOf(n *int) (gates.Count, error) {
+	switch {
+	case n == nil:
+		return gates.Count{}, nil
+	case *n < 0 || *n > mostCounted:
+		return gates.Count{}, fmt.Errorf("the recording counts %d tokens", *n)
 	}
-	return gates.CountOf(*n)
+	return gates.CountOf(*n), nil
 }
 
-// What a file may hold: far above what [Record] writes.
+// What a file may hold: above what [Record] makes of any server.
 const (
-	mostBytes     = 256 << 20
+	mostBytes     = 16 << 20
 	mostPositions = 4096 // of an answer
 	mostListed    = 256  // tokens of a position
 	mostPasses    = 8
@@ -170,59 +202,59 @@ const (
 // UnmarshalJSON reads a recording; it may come from anywhere.
 func (r *Recording) UnmarshalJSON(b []byte) error {
 	var w recordingWire
-	if err := json.Unmarshal(b, &w); err != nil {
+	err := json.Unmarshal(b, &w)
+	switch {
+	case w.Schema != "" && w.Schema != recordingSchema:
+		return fmt.Errorf("no recording of answers: the schema is %s, want %q", gates.Quote(w.Schema, 60), recordingSchema)
+	case err != nil:
 		return fmt.Errorf("no recording of answers: %w", err)
-	}
-	if w.Schema != recordingSchema {
-		return fmt.Errorf("no recording of answers: the schema is %.60q, want %q", w.Schema, recordingSchema)
-	}
-	if len(w.Answers) > MostPrompts || len(w.Calls) > mostPasses {
-		return errors.New("the recording holds more answers than there are prompts")
+	case w.Schema == "":
+		return errors.New("no recording of answers: it names no schema")
 	}
 	out := Recording{origin: gates.Printable(w.Origin, 120), set: gates.Printable(w.Prompts, 40)}
-	for _, a := range w.Answers {
-		read, err := a.answer()
-		if err != nil {
-			return err
-		}
-		out.answers = append(out.answers, read)
+	if out.answers, err = lists.Read(w.Answers, MostPrompts, answerWire.answer); err != nil {
+		return fmt.Errorf("a broken recording: its answers: %w", err)
 	}
-	for _, pass := range w.Calls {
-		if len(pass) > len(toolPrompts) {
-			return errors.New("the recording holds more calls than there are prompts with tools")
-		}
-		list := []toolAnswer{}
-		for _, c := range pass {
-			list = append(list, toolAnswer{c.Called, c.Valid, c.Said})
-		}
-		out.calls = append(out.calls, list)
+	if out.calls, err = lists.Read(w.Calls, mostPasses, passOf); err != nil {
+		return fmt.Errorf("a broken recording: its calls: %w", err)
 	}
 	*r = out
 	return nil
 }
 
-func (w answerWire) answer() (answer, error) {
-	if len(w.Positions) > mostPositions {
-		return answer{}, errors.New("the recording holds an answer that is longer than any")
+func passOf(l lists.List[calledWire]) ([]toolAnswer, error) {
+	return lists.Read(l, len(toolPrompts), func(c calledWire) (toolAnswer, error) {
+		return toolAnswer{c.Called, c.Valid, gates.Printable(c.Said, mostSaid)}, nil
+	})
+}
+
+func (w answerWire) answer() (a answer, err error) {
+	a = answer{text: w.Text, retold: w.Retold, long: w.Long}
+	if a.promptTokens, err = countOf(w.PromptTokens); err != nil {
+		return answer{}, err
 	}
-	a := answer{promptTokens: countOf(w.PromptTokens), tokens: countOf(w.Tokens), text: w.Text, retold: w.Retold}
-	for _, p := range w.Positions {
-		if len(p.Top) > mostListed {
-			return answer{}, errors.New("the recording holds a list of tokens that is longer than any")
-		}
-		read := position{name: p.Token.name, end: p.End, logprob: p.Token.logprob}
-		for _, t := range p.Top {
-			read.top = append(read.top, scored(t))
-		}
-		read.top = named(read.top)
-		a.positions = append(a.positions, read)
+	if a.tokens, err = countOf(w.Tokens); err != nil {
+		return answer{}, err
 	}
-	return a, nil
+	a.positions, err = lists.Read(w.Positions, mostPositions, positionWire.position)
+	return a, err
+}
+
+func (w positionWire) position() (position, error) {
+	top, err := lists.Read(w.Top, mostListed, func(t tokenWire) (scored, error) { return scored(t), nil })
+	return position{name: w.Token.name, end: w.End, logprob: w.Token.logprob, top: named(top)}, err
 }
 
 // ReadRecording reads a file that [Recording.Write] wrote, compressed where its name ends
 // in .gz.
 func ReadRecording(path string) (Recording, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return Recording{}, fmt.Errorf("recording of answers: %w", err)
+	case !info.Mode().IsRegular():
+		return Recording{}, fmt.Errorf("recording of answers: %s is no regular file", gates.Printable(path, 200))
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return Recording{}, fmt.Errorf("recording of answers: %w", err)
@@ -231,43 +263,34 @@ func ReadRecording(path string) (Recording, error) {
 	var from io.Reader = f
 	if strings.HasSuffix(path, ".gz") {
 		if from, err = gzip.NewReader(f); err != nil {
-			return Recording{}, fmt.Errorf("recording of answers %s: %w", path, err)
+			return Recording{}, fmt.Errorf("recording of answers %s: %w", gates.Printable(path, 200), err)
 		}
 	}
 	b, err := io.ReadAll(io.LimitReader(from, mostBytes+1))
 	if err == nil && len(b) > mostBytes {
-		err = errors.New("larger than any recording")
+		err = errors.New("larger than any recording of answers")
 	}
 	var r Recording
 	if err == nil {
 		err = r.UnmarshalJSON(b)
 	}
 	if err != nil {
-		return Recording{}, fmt.Errorf("%s: %w", path, err)
+		return Recording{}, fmt.Errorf("%s: %s", gates.Printable(path, 200), gates.Printable(err.Error(), 200))
 	}
 	return r, nil
 }
 
-// Write writes the recording to a file, whole or not at all.
+// Write writes the recording to a file, whole or not at all. What could not be read again
+// is not written.
 func (r Recording) Write(path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".infbench-*")
-	if err != nil {
-		return err
-	}
 	b, err := json.Marshal(r)
-	if err == nil {
-		err = compressed(f, append(b, '\n'), strings.HasSuffix(path, ".gz"))
+	switch {
+	case err != nil:
+		return err
+	case len(b) >= mostBytes:
+		return fmt.Errorf("the answers take %d MiB, and a recording takes at most %d: does the server keep to max_tokens?", len(b)>>20, mostBytes>>20)
 	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // half a recording is none
-	}
-	return err
+	return whole.Write(path, func(w io.Writer) error { return compressed(w, append(b, '\n'), strings.HasSuffix(path, ".gz")) })
 }
 
 func compressed(w io.Writer, b []byte, zip bool) error {

@@ -26,6 +26,9 @@ func (c Comparison) evidence(claim Claim) []string {
 	if c.retold > 0 {
 		add("asked for log probabilities, the target says something else in %d of %d prompts: asking changes what it computes", c.retold, c.prompts)
 	}
+	if c.long > 0 {
+		add("the target does not keep to max_tokens in %d of %d prompts: the beginnings are compared", c.long, c.prompts)
+	}
 	for _, f := range c.worstPositions() {
 		add("%s", f.says())
 	}
@@ -86,6 +89,9 @@ func (c Comparison) Figures() []Figure {
 		return fmt.Sprintf("%.1f %% (%.1f to %.1f)", 100*i.mean, 100*i.low, 100*i.high)
 	}
 	out := []Figure{{"equal texts", fmt.Sprintf("%d of %d, half of them share %.0f %% or more from the start", c.equalTexts, c.prompts, 100*median(c.prefixes))}}
+	if c.long > 0 {
+		out = append(out, Figure{"max_tokens", fmt.Sprintf("not kept to by the target in %d of %d answers: the beginnings are compared", c.long, c.prompts)})
+	}
 	if len(c.silent) > 0 {
 		return append(out,
 			Figure{"agreement by text", share(c.byText) + ", a guess from where the texts part"},
@@ -130,6 +136,7 @@ type comparisonWire struct {
 	Differences         int           `json:"differences"`
 	WithoutLogprobs     []string      `json:"without_logprobs"`
 	ChangedByAsking     int           `json:"changed_by_asking_for_logprobs"`
+	LongerThanAsked     int           `json:"longer_than_asked"`
 	Measured            []string      `json:"measures_like"`
 	Calls               *callsWire    `json:"calls"`
 	CallsNotComparedFor string        `json:"calls_not_compared,omitempty"`
@@ -157,7 +164,7 @@ type callsWire struct {
 func (c Comparison) MarshalJSON() ([]byte, error) {
 	w := comparisonWire{
 		Prompts: c.prompts, OtherPromptTokens: len(c.templates), EqualTexts: c.equalTexts, Positions: c.positions, Implausible: c.gross(),
-		Differences: len(c.differing), WithoutLogprobs: append([]string{}, c.silent...), ChangedByAsking: c.retold,
+		Differences: len(c.differing), WithoutLogprobs: append([]string{}, c.silent...), ChangedByAsking: c.retold, LongerThanAsked: c.long,
 	}
 	if c.byText != (interval{}) {
 		w.AgreementByText = c.byText.wire()

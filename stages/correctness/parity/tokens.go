@@ -90,7 +90,7 @@ func nameOf(a endpoint.Alternative, spell func(string) string) string {
 	} else {
 		name = spell(name)
 	}
-	if !utf8.ValidString(name) || strings.ContainsRune(name, utf8.RuneError) {
+	if len(name) > mostName || !utf8.ValidString(name) || strings.ContainsRune(name, utf8.RuneError) {
 		return ""
 	}
 	return name

@@ -92,7 +92,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		args = slices.Concat(args[:2], argumentsLast(app.Command(args[1]), args[2:]))
 	}
 	err := app.RunContext(ctx, args)
-	if out.err != nil && (err == nil || errors.As(err, new(exitError))) {
+	if out.err != nil && (err == nil || errors.As(err, new(exitError)) || errors.Is(err, out.err)) {
 		err = reportError{codeOf(err), out.err}
 	}
 	var done exitError

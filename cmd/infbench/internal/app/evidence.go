@@ -67,29 +67,38 @@ func (k *keeper) exchange(x endpoint.Exchange) {
 }
 
 func (k *keeper) event(e stages.Event) {
+	if _, ok := e.(stages.CheckStarted); ok {
+		k.begin()
+	}
+	if f, ok := e.(stages.CheckFinished); ok {
+		k.end(f.Verdict)
+	}
+}
+
+func (k *keeper) begin() {
+	if k != nil && k.trouble == "" {
+		k.tape.Begin()
+	}
+}
+
+// end keeps what the check asked, where its verdict is one that evidence is kept of.
+func (k *keeper) end(v gates.Verdict) {
 	if k == nil || k.trouble != "" {
 		return
 	}
-	if _, ok := e.(stages.CheckStarted); ok {
-		k.tape.Begin()
-	}
-	f, ok := e.(stages.CheckFinished)
-	if !ok {
-		return
-	}
 	list, dropped := k.tape.End()
-	status := f.Verdict.Status()
+	status := v.Status()
 	if status != gates.Failed && !(status == gates.Warned && k.p.ses.set.evidence.warned) || !slices.ContainsFunc(list, reached) {
 		return
 	}
-	path, err := k.save(f.Verdict, list, dropped)
+	path, err := k.save(v, list, dropped)
 	switch {
 	case errors.Is(err, evidence.ErrNothing):
 	case err != nil:
 		// Said once: what ails the first file ails the next.
 		k.trouble = fmt.Sprintf("no evidence is kept: %v (--evidence FOLDER names another place, --evidence off keeps none)", err)
 	default:
-		k.written[f.Verdict.Check()] = path
+		k.written[v.Check()] = path
 	}
 }
 

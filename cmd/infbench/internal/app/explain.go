@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	"github.com/xrash/smetrics"
 
 	"infbench/gates"
 	"infbench/internal/taxonomy"
@@ -18,6 +19,7 @@ func explainCommand(c console) *cli.Command {
 		ArgsUsage: "ID",
 		Description: `Examples:
    infbench explain smoke/known-answer
+   infbench explain needle                the name alone will do
    infbench explain CON-04`,
 		Flags:  []cli.Flag{jsonFlag()},
 		Before: onlyFiles,
@@ -26,19 +28,14 @@ func explainCommand(c console) *cli.Command {
 				return usagef("explain takes one id, such as smoke/known-answer or CON-04; infbench checks lists them")
 			}
 			id := ctx.Args().First()
-			mode, isMode := taxonomy.Lookup(id)
+			mode, isMode := taxonomy.Lookup(strings.ToUpper(id))
 			if isMode && !ctx.Bool("json") {
 				explainMode(c, mode, allInfos())
 				return nil
 			}
-			var found []gates.Info
-			for _, i := range allInfos() {
-				if i.ID == id || slices.Contains(i.Modes, id) {
-					found = append(found, i)
-				}
-			}
+			found := meant(id, allInfos())
 			if found == nil {
-				return usagef("no check has the id or covers the mode %.60q; infbench checks lists them", id)
+				return usagef("no check has the id or covers the mode %.60q%s; infbench checks lists them", id, nearestID(id, allInfos()))
 			}
 			if ctx.Bool("json") {
 				return indented(c.out, found)
@@ -52,6 +49,48 @@ func explainCommand(c console) *cli.Command {
 			return nil
 		},
 	}
+}
+
+// meant returns the checks with that id, name or mode, whatever its case.
+func meant(id string, all []gates.Info) []gates.Info {
+	var found []gates.Info
+	for _, i := range all {
+		if strings.EqualFold(i.ID, id) || strings.EqualFold(nameOf(i), id) || slices.Contains(i.Modes, strings.ToUpper(id)) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// nameOf is a check's id without its stage.
+func nameOf(i gates.Info) string {
+	_, name, _ := strings.Cut(i.ID, "/")
+	return name
+}
+
+// nearestID suggests the id that an unknown one was probably meant to be, "" for none.
+func nearestID(id string, all []gates.Info) string {
+	id = strings.ToLower(id)
+	best, at := "", len(id)/3+1
+	near := func(candidate, suggest string) {
+		if d := smetrics.WagnerFischer(id, strings.ToLower(candidate), 1, 1, 1); d < at {
+			best, at = suggest, d
+		}
+	}
+	if len(id) > 60 { // no id is that long, and the distance costs the product of both
+		return ""
+	}
+	for _, i := range all {
+		near(i.ID, i.ID)
+		near(nameOf(i), i.ID)
+	}
+	for _, m := range taxonomy.All() {
+		near(m.ID, m.ID)
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
 func explain(c console, i gates.Info) {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"infbench/arrival"
 	"infbench/cmd/infbench/internal/config"
+	"infbench/internal/whole"
 	"infbench/stages/correctness/parity"
 	"infbench/stages/performance"
 )
@@ -221,6 +223,17 @@ func readable(path string) error {
 		return p.Err
 	}
 	return err
+}
+
+// reportable finds out whether the report can be written, before anything is asked.
+func (s *settings) reportable() error {
+	if s.report == "" {
+		return nil
+	}
+	if err := whole.Prove(s.report); err != nil {
+		return fmt.Errorf("--report %w", err)
+	}
+	return nil
 }
 
 // maxNumber bounds token and request counts: ten million is beyond any context.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"infbench/cmd/infbench/internal/render"
 	"infbench/gates"
+	"infbench/internal/whole"
 	"infbench/stages"
 	"infbench/stages/correctness/parity"
 	"infbench/stages/endpoint"
@@ -67,8 +69,8 @@ func compareServers(c console, ctx *cli.Context) error {
 		return err
 	}
 	if ctx.IsSet("limit") {
-		if s.claim.Divergence = ctx.Float64("limit"); s.claim.Divergence <= 0 {
-			return usagef("--limit %g: want more than 0", s.claim.Divergence)
+		if s.claim.Divergence = ctx.Float64("limit"); !(s.claim.Divergence > 0) || math.IsInf(s.claim.Divergence, 0) {
+			return usagef("--limit %g: want a number of nats above 0", s.claim.Divergence)
 		}
 	}
 	save := ctx.String("save")
@@ -77,6 +79,11 @@ func compareServers(c console, ctx *cli.Context) error {
 		return usagef("no target; give --target URL, such as --target http://127.0.0.1:8000")
 	case s.Reference.Target == "" && save == "":
 		return usagef("no reference; give --reference URL or FILE, or --save FILE to keep the target's answers for one")
+	}
+	if save != "" {
+		if err := whole.Prove(save); err != nil {
+			return usagef("--save %v", err)
+		}
 	}
 	target, reference := side{name: "target", once: save == ""}, side{name: "reference"}
 	if !isAddress(s.Target) {
@@ -111,13 +118,16 @@ func compareServers(c console, ctx *cli.Context) error {
 	case err != nil:
 		return unanswered(c, s, ses.redactor.Text(err.Error()), err)
 	}
+	for i := range got { // alike: texts that were and texts that were not would differ
+		got[i] = got[i].Redacted(ses.redactor.Text)
+	}
 	if save != "" {
 		if err := got[0].Write(save); err != nil {
 			return reportError{stages.ExitFailed, err}
 		}
 	}
 	if len(got) == 1 {
-		fmt.Fprintf(c.out, "saved  the answers of %s to %d prompts in %s\n", ses.redactor.Text(got[0].Origin()), got[0].Prompts(), save)
+		fmt.Fprintf(c.out, "saved  the answers of %s to %d prompts in %s\n", got[0].Origin(), got[0].Prompts(), gates.Printable(save, 0))
 		return nil
 	}
 	comparison, err := parity.Compare(got[0], got[1])
@@ -178,10 +188,13 @@ func answersOf(ctx context.Context, c console, ses *session, plan parity.Plan, s
 				out[i], err = parity.Record(within, ep, s.plan(plan))
 			}
 			if err != nil {
-				return fmt.Errorf("the %s: %w", s.name, err)
+				return fmt.Errorf("the %s: %w", s.name, endpoint.FailureOf(err, "the "+s.name))
 			}
 			if !ses.set.quiet {
 				fmt.Fprintf(c.err, "the %s answered %d prompts in %v\n", s.name, out[i].Prompts(), time.Since(start).Round(time.Second))
+				if n := out[i].Long(); n > 0 {
+					fmt.Fprintf(c.err, "the %s does not keep to max_tokens: of %d answers the beginning is kept\n", s.name, n)
+				}
 			}
 			return nil
 		})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"infbench/cmd/infbench/internal/render"
 	"infbench/gates"
 	"infbench/internal/tokens"
+	"infbench/internal/whole"
 	"infbench/record"
 	"infbench/soak"
 	"infbench/stages"
@@ -81,7 +81,8 @@ func (p *pipeline) stage(n gates.Stage) (stages.Stage, error) {
 	case gates.Smoke:
 		return stages.Opened(p.openSmoke, smoke.Checks())
 	case gates.Correctness:
-		return stages.Opened(p.openCorrectness, correctness.Checks())
+		s, err := stages.Opened(p.openCorrectness, correctness.Checks())
+		return s.States(), err
 	default:
 		p.cache = performance.CacheIntent
 		return stages.Gated(p.measure, performance.Checks())
@@ -210,7 +211,7 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 	}
 	p.id, p.start = record.NewRunID(time.Now()), time.Now()
 	p.record = p.record || p.ses.set.Out != ""
-	if err := p.probeStore(); err != nil {
+	if err := errors.Join(p.ses.set.reportable(), p.probeStore()); err != nil {
 		return usageError{p.ses.redactor.Text(err.Error())}
 	}
 	emit, closeProgress := p.progress()
@@ -415,28 +416,9 @@ func (p *pipeline) finish(rep stages.Report) error {
 
 // writeReport writes the JSON report to a file.
 func (p *pipeline) writeReport(path string, exit int, rep stages.Report, where string, perf record.PerfRecord) error {
-	return whole(path, func(w io.Writer) error {
+	return whole.Write(path, func(w io.Writer) error {
 		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.beside(), rep, about, where, perf)
 	})
-}
-
-// whole writes a file, all of it or nothing.
-func whole(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".infbench-*")
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if err2 := f.Close(); err == nil {
-		err = err2
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // half a file is none
-	}
-	return err
 }
 
 func (p *pipeline) ending(rep stages.Report) record.Ending {

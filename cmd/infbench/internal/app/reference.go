@@ -76,6 +76,7 @@ func (s *session) openReference(ctx context.Context) (endpoint.Endpoint, error) 
 	s.referenceOnce.Do(func() {
 		o := endpoint.Options{Model: s.set.Reference.Model, Limits: endpoint.DefaultLimits().Within(s.set.Timeout), InFlight: 1, Seed: s.seed()}
 		s.referenceEp, s.referenceErr = endpoint.Open(ctx, s.reference, o)
+		s.referenceErr = endpoint.FailureOf(s.referenceErr, "the reference")
 	})
 	return s.referenceEp, s.referenceErr
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -36,7 +37,7 @@ Exit codes: 0 all as recorded · 1 some differ · 2 the target cannot be reached
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "target", Usage: "`URL` of the endpoint to ask"},
 			&cli.StringFlag{Name: "model", Usage: "`NAME` of the served model (default: the first one listed)"},
-			&cli.IntSliceFlag{Name: "only", Usage: "`N`, the number of a request to send or show; may be repeated"},
+			&cli.StringSliceFlag{Name: "only", Usage: "`N`, the number of a request to send or show; may be repeated"},
 			&cli.BoolFlag{Name: "one-by-one", Usage: "send each request alone"},
 			&cli.StringFlag{Name: "api-key-env", Value: "OPENAI_API_KEY", Usage: "environment variable `NAME` that holds the API key"},
 			&cli.DurationFlag{Name: "timeout", DefaultText: "2m", Usage: "longest wait for a connection, a first token, or the next one"},
@@ -58,11 +59,12 @@ func runReplay(c console, ctx *cli.Context) error {
 	if err != nil {
 		return usageError{err.Error()}
 	}
-	only := ctx.IntSlice("only")
-	for _, n := range only {
-		if n < 1 || n > len(b.Exchanges()) {
-			return usagef("--only %d: the bundle has the requests 1 to %d", n, len(b.Exchanges()))
-		}
+	only, err := numbers(ctx.StringSlice("only"), len(b.Exchanges()))
+	if err != nil {
+		return err
+	}
+	if ctx.Bool("json") && ctx.Bool("markdown") {
+		return usagef("--json and --markdown both want stdout: one of them")
 	}
 	if !ctx.IsSet("target") {
 		for _, name := range []string{"model", "one-by-one"} {
@@ -76,6 +78,21 @@ func runReplay(c console, ctx *cli.Context) error {
 		return usagef("--markdown shows a bundle; with --target there is --json")
 	}
 	return askAgain(c, ctx, b, only)
+}
+
+// numbers reads the numbers of requests of a bundle that has so many.
+func numbers(texts []string, of int) (out []int, err error) {
+	for _, text := range texts {
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil {
+			return nil, usagef("--only %s: want the number of a request, 1 to %d", gates.Quote(text, 40), of)
+		}
+		if n < 1 || n > of {
+			return nil, usagef("--only %d: the bundle has the requests 1 to %d", n, of)
+		}
+		out = append(out, n)
+	}
+	return out, nil
 }
 
 func showBundle(c console, ctx *cli.Context, b evidence.Bundle, only []int) error {
@@ -135,6 +152,7 @@ func askAgain(c console, ctx *cli.Context, b evidence.Bundle, only []int) error 
 	}
 	results := replay.Run(ctx.Context, b, replay.Options{
 		Model: ep.Model(), Only: only, Alone: ctx.Bool("one-by-one"), Redact: ses.redactor.Text, Send: ep.Exchange,
+		Tell: func(text string) { fmt.Fprintf(c.err, "%s\n", text) },
 	})
 	exit := replayExit(ctx.Context, replay.TallyOf(results))
 	to := render.ReplayTarget{Name: ses.redactor.Text(modelName(ep.Model())), Engine: ep.Engine().Name(), Address: ses.target.String(), Alone: ctx.Bool("one-by-one")}

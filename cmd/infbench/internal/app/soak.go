@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"infbench/cmd/infbench/internal/render"
+	"infbench/internal/whole"
 	"infbench/record"
 	"infbench/soak"
 	"infbench/stages"
@@ -45,7 +46,7 @@ Exit codes: 0 healthy · 1 something was warned of, skipped, crept or cannot be 
 			&cli.BoolFlag{Name: "allow-restarts", Usage: "a restart of the server is no failure, and is gone on after"},
 			&cli.StringFlag{Name: "journal", DefaultText: "bench/soak/<run>.jsonl", Usage: "new `FILE` for the events"},
 			&cli.StringFlag{Name: "resume", Usage: "journal `FILE` to go on with; its plan counts, and the target must be the same"},
-		}, commonFlags(), targetFlags()),
+		}, commonFlags(), targetFlags(), evidenceFlags()),
 		Action: func(ctx *cli.Context) error { return runSoak(c, ctx) },
 	}
 }
@@ -83,6 +84,9 @@ func runSoak(c console, ctx *cli.Context) error {
 	}
 	ses.host(ctx.Context) // before the load: nothing runs beside it
 	k := &soaking{c: c, p: &pipeline{c: c, ctx: ctx, command: "soak", ses: ses, record: true, id: record.NewRunID(time.Now()), start: time.Now()}}
+	if err := s.reportable(); err != nil {
+		return usageError{ses.redactor.Text(err.Error())}
+	}
 	if err := k.openJournal(plan); err != nil {
 		return usageError{ses.redactor.Text(err.Error())}
 	}
@@ -162,9 +166,11 @@ func (k *soaking) run(plan soak.Plan) error {
 	if !ses.set.quiet {
 		fmt.Fprintf(k.c.err, "journal %s\n", k.journal.Path())
 	}
+	k.p.kept = newKeeper(k.p)
+	ses.observe = k.p.kept.exchange
 	tell := render.SoakPlain(k.c.err, ses.set.quiet)
 	h, err := soak.Run(k.p.ctx.Context, soak.Options{
-		Plan: plan, Run: k.p.id, Harness: harness(), Open: ses.reopen, Past: k.past, Seal: ses.redactor, Scrub: ses.redactor.Text,
+		Plan: plan, Run: k.p.id, Harness: harness(), Open: ses.reopen, Past: k.past, Seal: ses.redactor, Scrub: ses.redactor.Text, Witness: witness{k.p.kept},
 		Emit: func(e soak.Entry) {
 			k.keep(e)
 			tell(e)
@@ -179,6 +185,7 @@ func (k *soaking) run(plan soak.Plan) error {
 	case err != nil:
 		return stoppedError{stages.ExitFailed, ses.redactor.Text(err.Error()) + "; the soak was not gone on with"}
 	}
+	k.p.kept.complain(k.c.err)
 	return k.finish(h)
 }
 
@@ -210,6 +217,7 @@ func (k *soaking) finish(h *soak.History) error {
 	} else {
 		where, p.problem = p.keep(run)
 	}
+	rep = p.kept.hinted(rep)
 	exit := rep.Exit()
 	switch {
 	case p.problem != "":
@@ -225,7 +233,7 @@ func (k *soaking) finish(h *soak.History) error {
 	}
 	subject, summary := p.ses.subject(""), h.Summary(k.journal.Path())
 	if set.report != "" {
-		err := whole(set.report, func(w io.Writer) error {
+		err := whole.Write(set.report, func(w io.Writer) error {
 			return render.SoakJSON(w, exit, p.problem, subject, rep, about, where, summary, p.ses.host(p.ctx.Context))
 		})
 		if err != nil {

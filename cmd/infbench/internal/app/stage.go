@@ -45,8 +45,19 @@ Examples:
 	},
 	{
 		"is it right at length, in company, on a warm cache (runs stage 2 first)",
-		`Examples:
-   infbench stage3 --target http://127.0.0.1:8000`,
+		`Compares a server with itself: alone and in company, cold and warm, short and at length. Before it asks it states how much it will
+ask and how long that takes.
+
+Examples:
+   infbench stage3 --target http://127.0.0.1:8000                              as much as 5 minutes allow
+   infbench stage3 --target http://127.0.0.1:8000 --budget 30m                 deeper prompts, more rounds, longer conversations
+   infbench stage3 --target URL --reference http://127.0.0.1:9000 --precision fp8
+                                                                               and beside another server of the same weights
+   infbench stage3 --target http://127.0.0.1:8000 --batch-invariant            any difference in company is a failure
+   infbench stage3 --target http://127.0.0.1:8000 --context 32768              where the server does not say how long its context is
+
+Exit codes: 0 healthy · 1 something was warned of or skipped · 2 a failure, or the target cannot be reached · 64 nothing was examined ·
+130 interrupted (docs/EXIT-CODES.md)`,
 	},
 	{
 		"how fast, under which arrivals (runs stages 0 to 3 first)",

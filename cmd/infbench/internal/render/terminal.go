@@ -38,6 +38,7 @@ func (t *Terminal) Emit(e stages.Event) {
 	case stages.StageStarted:
 		t.begin(fmt.Sprintf("stage %d %s", e.Stage, e.Stage), e.Cost, e.Checks)
 	case stages.WorkStated:
+		t.say("", e.Expected)
 		t.line("stage %d %-12s %s", e.Stage, e.Stage, e.Text)
 	case stages.CheckStarted:
 		t.say(e.ID, e.Cost)
@@ -87,7 +88,11 @@ func (t *Terminal) begin(stage string, cost time.Duration, checks int) {
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			return fmt.Sprintf("%s  %v of about %v", t.label, time.Since(t.since).Round(100*time.Millisecond), round(t.expect))
+			took := time.Since(t.since).Round(100 * time.Millisecond)
+			if t.expect == 0 {
+				return fmt.Sprintf("%s  %v", t.label, took)
+			}
+			return fmt.Sprintf("%s  %v of about %v", t.label, took, round(t.expect))
 		})))
 }
 
