@@ -104,8 +104,6 @@ func TestABombIsRefused(t *testing.T) { //nolint:paralleltest // what others tak
 	for name, text := range map[string]string{
 		"answers":   head + `"answers":[` + strings.Repeat(`{},`, mostBytes/4) + `{}]}`,
 		"calls":     head + `"calls":[[` + strings.Repeat(`{},`, mostBytes/4) + `{}]]}`,
-		"passes":    head + `"calls":[` + strings.Repeat(`[],`, mostBytes/4) + `[]]}`,
-		"positions": head + `"answers":[{"positions":[` + strings.Repeat(`{},`, mostBytes/4) + `{}]}]}`,
 		"pair":      head + `"answers":[{"positions":[{"t":[` + strings.Repeat(`1,`, mostBytes/4) + `1]}]}]}`,
 		"too large": head + `"answers":[` + strings.Repeat(`{},`, mostBytes/3) + `{}]}`,
 	} {
