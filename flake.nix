@@ -10,7 +10,7 @@
       # One app for each command: nix run .#stage2 -- --target http://127.0.0.1:8000
       commands = [
         "run" "stage0" "stage1" "stage2" "stage3" "stage4"
-        "matrix" "engine" "faultproxy" "selftest" "probe" "demo" "checks" "explain" "version"
+        "matrix" "parity" "soak" "replay" "engine" "faultproxy" "selftest" "probe" "demo" "checks" "explain" "version"
       ];
       packageFor = system:
         nixpkgs.legacyPackages.${system}.buildGoModule {
@@ -21,7 +21,7 @@
           env.CGO_ENABLED = "0";
           # The hash of the Go modules. It is filled in by the first build with the real
           # nixpkgs, which names it; see docs/decisions/0005-nix.md.
-          vendorHash = "sha256-GSqqS0XHaMIp4APjrtep0v9ZT5vg4mASSqwj/ugQAas=";
+          vendorHash = "sha256-mpzHOQ3bL8TC6KAxJX8pNkMq0UNRIy0xXtXaiLOsPeM=";
           doCheck = false; # make test runs them, with the engines they need
         };
       appFor = system: command: {
