@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
@@ -29,7 +28,7 @@ func library(ts *testscript.TestScript, _ bool, args []string) {
 
 // image FILE FOLDER… makes an image archive, each folder a layer.
 func image(ts *testscript.TestScript, _ bool, args []string) {
-	img := v1.Image(empty.Image)
+	img := empty.Image
 	for _, folder := range args[1:] {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)

@@ -224,7 +224,11 @@ func (s Subject) died(ctx context.Context, tokens int, err error, again func() e
 	if ended(ctx) || !errors.As(err, &f) || f.Kind == endpoint.Refused || f.Kind == endpoint.Busy {
 		return gates.Finding{}, err
 	}
-	if again() == nil && again() == nil {
+	answered := 0
+	for answered < 2 && again() == nil {
+		answered++
+	}
+	if answered == 2 {
 		return gates.Warn("one request of about %d tokens got no answer, and two more like it have one", tokens).With("%v", err).Under(gates.Depth), nil
 	}
 	out := gates.Fail("no answer at about %d tokens, while short questions have one", tokens).With("%v", err)
