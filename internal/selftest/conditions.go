@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"slices"
 	"strings"
 
 	"infbench/gates"
@@ -35,13 +36,19 @@ func (r Row) Condition() gates.Condition {
 	return gates.ConditionOf(out)
 }
 
+// failedBefore reports whether a check of an earlier stage failed: a server that is dead of the
+// fault by then is under no condition.
+func (r Row) failedBefore(stage gates.Stage) bool {
+	return slices.ContainsFunc(r.Verdicts, func(v gates.Verdict) bool { return v.Stage() < stage && v.Status() == gates.Failed })
+}
+
 // misnamed says that the row's fault is caught, and that another condition is named than it
 // takes; "" where it is named rightly, or not told apart.
 func (r Row) misnamed() string {
 	id, _, _ := strings.Cut(r.Fault, ":")
 	want, known := conditions[id]
 	got := r.Condition()
-	if !known || r.Unopened != "" || r.last() < 3 || got == want || got == 0 && r.Real {
+	if !known || r.Unopened != "" || r.last() < 3 || got == want || got == 0 && (r.Real || r.failedBefore(gates.Correctness)) {
 		return ""
 	}
 	name := got.Words()

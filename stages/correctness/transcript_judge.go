@@ -167,8 +167,8 @@ func (j *journey) again(ctx context.Context, t turn) (same, fresh int, err error
 }
 
 // rightAnew puts a turn behind so many new beginnings that all of them are right by chance in
-// one case of a hundred, where turns of its kind are wrong as often as they were from it on; ten at most. ok is false where
-// one of them is wrong, or eight would not tell.
+// one case of a hundred, where turns of its kind are wrong as often as they were after it; ten at most. The turn itself
+// was chosen because it is wrong, and is no measure of how often. ok is false where one of them is wrong, or eight would not tell.
 func (j *journey) rightAnew(ctx context.Context, t turn) (n int, ok bool, err error) {
 	bad, of := 0, 0
 	for _, o := range j.turns[t.number-1:] {
@@ -181,7 +181,10 @@ func (j *journey) rightAnew(ctx context.Context, t turn) (n int, ok bool, err er
 			t = o // the last one is put again
 		}
 	}
-	rate := float64(bad) / float64(of)
+	if bad < 2 {
+		return 0, false, nil
+	}
+	rate := float64(bad-1) / float64(of-1)
 	send := j.Ask
 	if t.plain {
 		send = j.AskPlain
