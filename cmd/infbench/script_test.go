@@ -78,7 +78,7 @@ func TestScripts(t *testing.T) {
 				}
 				ts.Setenv("HUB", h.URL)
 			},
-			"bundle": bundle,
+			"bundle":  bundle,
 			"library": library, "image": image,
 			"lines": func(ts *testscript.TestScript, _ bool, args []string) {
 				b, err := os.ReadFile(ts.MkAbs(args[1]))
