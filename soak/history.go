@@ -244,7 +244,6 @@ func (h *History) Failures() []Failure { return slices.Clone(h.failures) }
 // Restarts returns the restarts that were noticed.
 func (h *History) Restarts() []Dated[Restarted] { return slices.Clone(h.restarts) }
 
-
 // Ended returns how it ended; false while it has not.
 func (h *History) Ended() (Ended, bool) {
 	if h.ended == nil {
