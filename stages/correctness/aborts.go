@@ -63,6 +63,14 @@ func aborts(ctx context.Context, ep Subject) (gates.Finding, error) {
 		return gates.Finding{}, context.Cause(ctx)
 	}
 	next := ask(ctx, ep, 303)
+	for pause := 50 * time.Millisecond; busy(next.err) && pause < time.Second; pause *= 2 { // what was dropped last may take a moment
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return gates.Finding{}, context.Cause(ctx)
+		}
+		next = ask(ctx, ep, 303)
+	}
 	switch {
 	case next.unanswered():
 		return gates.Fail("after %d dropped streams the next request fails", 3*drops).With("%s", next.says()), nil
