@@ -297,9 +297,10 @@ func (e Endpoint) heard(a Answer) {
 	e.unheard.Store(0)
 }
 
-// tally looks at the scripts of an answer.
+// tally looks at the scripts of an answer. One that was drawn at a temperature above 1 is
+// left out: there a model may write anything.
 func (e Endpoint) tally(r Request, a Answer) {
-	if a.Failure != nil {
+	if a.Failure != nil || r.temp > 1 {
 		return
 	}
 	e.tallying.Lock()
