@@ -3,6 +3,7 @@ package hardware
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ do without fails, a backend that it can do without warns, and of several that st
 	Since:  "0.1.0",
 	Cost:   50 * time.Millisecond,
 	Modes:  []string{"NUM-01", "NUM-02", "NUM-06"},
-	Faults: []string{"other-major", "arch-specific", "lower-minor", "damaged", "missing", "not-elf", "ptx-only", "jit-link", "other-vendor", "optional-backend", "no-variant"},
+	Faults: []string{"other-major", "arch-specific", "lower-minor", "damaged", "missing", "not-elf", "ptx-only", "jit-link", "other-vendor", "xnack", "optional-backend", "no-variant"},
 	Causes: []string{"the image was built for other devices", "code for one architecture alone, such as sm_90a, on another one", "a file cut short in transfer"},
 	Next:   []string{"infbench stage1 --kernels PATH --device sm_90 --all", "cuobjdump --list-elf --list-ptx LIBRARY, and compare"},
 	Run:    runKernels,
@@ -143,6 +144,9 @@ func line(r kernels.Row, d arch.Device) string {
 		out += fmt.Sprintf(" → %s; another of %s runs", r.Reach, r.Group)
 	default:
 		out += " → " + r.Reach.String()
+	}
+	if r.Reach == arch.None && slices.ContainsFunc(r.Targets, func(t arch.Target) bool { a, ok := t.(arch.AMD); return ok && a.NeedsXNACK(d) }) {
+		out += "; it runs where HSA_XNACK=1 turns page faults on"
 	}
 	if r.Why != "" && (r.Fails() || r.Lacks() || r.Slow()) && d != (arch.Device{}) {
 		out += " (" + r.Why + ")"

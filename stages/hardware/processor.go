@@ -3,12 +3,14 @@ package hardware
 import (
 	"context"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
 	"infbench/gates"
 	"infbench/record"
 	"infbench/stages/hardware/arch"
+	"infbench/stages/hardware/cpucode"
 	"infbench/stages/hardware/host"
 	"infbench/stages/hardware/kernels"
 )
@@ -68,7 +70,22 @@ func runProcessor(_ context.Context, s Subject) (gates.Finding, error) {
 	if served > 0 {
 		f = f.With("%s for other processors, of which another runs here", counted(served, "variant is", "variants are"))
 	}
+	if name := loaded(list, p); name != "" {
+		f = f.With("of its variants for processors llama.cpp loads %s", name)
+	}
 	return f, nil
+}
+
+// loaded returns the variant of a processor backend that is loaded, "" where there are none.
+func loaded(list []kernels.Library, p arch.Device) string {
+	var family []cpucode.Library
+	for _, l := range list {
+		if v, ok := cpucode.ByName(path.Base(l.Path)); ok {
+			family = append(family, v)
+		}
+	}
+	best, _ := cpucode.Best(family, p)
+	return best.Variant
 }
 
 // missing names the instruction sets that the processor lacks.

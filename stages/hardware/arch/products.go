@@ -94,18 +94,6 @@ var products = func() map[string]Product {
 // joined is a name without its separators.
 func joined(name string) string { return strings.ReplaceAll(name, "-", "") }
 
-// Products returns the architectures in the table, each with the names of its products.
-func Products() map[string][]string {
-	out := map[string][]string{}
-	for _, g := range groups {
-		for name := range strings.FieldsSeq(g.names) {
-			name, _, _ = strings.Cut(name, ":")
-			out[g.arch] = append(out[g.arch], name)
-		}
-	}
-	return out
-}
-
 // ErrNoProduct says that a text names no product of the table.
 var ErrNoProduct = errors.New("no product that is known, such as h200, rtx4090 or mi300x")
 

@@ -12,8 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	debug "debug/elf"
 
@@ -42,25 +40,13 @@ var machines = map[debug.Machine]string{
 	debug.EM_X86_64: "x86_64", debug.EM_AARCH64: "aarch64", debug.EM_RISCV: "riscv64", debug.EM_PPC64: "ppc64le", debug.EM_S390: "s390x", debug.EM_LOONGARCH: "loongarch64",
 }
 
-// Read reads a file and takes its name into account.
-func Read(path string) (Library, error) {
-	info, err := os.Stat(path) // before it is opened: a named pipe would wait for a writer
-	switch {
-	case err != nil:
-		return Library{}, err
-	case !info.Mode().IsRegular():
-		return Library{}, errors.New("not a regular file")
-	}
-	f, err := os.Open(path)
+// ReadNamed is [ReadAt] of a file with the base name, which may tell more than the file.
+func ReadNamed(r io.ReaderAt, size int64, base string) (Library, error) {
+	held, err := ReadAt(r, size)
 	if err != nil {
 		return Library{}, err
 	}
-	defer f.Close()
-	held, err := ReadAt(f, info.Size())
-	if err != nil {
-		return Library{}, err
-	}
-	named, ok := ByName(filepath.Base(path))
+	named, ok := ByName(base)
 	if !ok {
 		return held, nil
 	}

@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -155,26 +153,16 @@ func TestBest(t *testing.T) {
 
 // A name and a file that contradict one another are an error; a name tells more than a file
 // that says nothing.
-func TestRead(t *testing.T) {
+func TestReadNamed(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	put := func(name string, b []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
 	plain := fatbintest.ELF(fatbintest.Section{Name: ".text", Data: []byte{0xc3}})
-	l, err := cpucode.Read(put("libggml-cpu-haswell.so", plain))
+	l, err := cpucode.ReadNamed(bytes.NewReader(plain), int64(len(plain)), "libggml-cpu-haswell.so")
 	if err != nil || l.Variant != "haswell" || !l.Stated {
 		t.Errorf("got %+v, %v", l, err)
 	}
-	if _, err := cpucode.Read(put("libggml-cpu-zen4.so", at(elf.EM_AARCH64, plain))); err == nil || !strings.Contains(err.Error(), "aarch64") {
+	arm := at(elf.EM_AARCH64, plain)
+	if _, err := cpucode.ReadNamed(bytes.NewReader(arm), int64(len(arm)), "libggml-cpu-zen4.so"); err == nil || !strings.Contains(err.Error(), "aarch64") {
 		t.Errorf("a name of x86 on code for Arm: %v", err)
-	}
-	if _, err := cpucode.Read(dir); err == nil {
-		t.Error("a folder is read")
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"infbench/stages/hardware/arch"
@@ -47,36 +46,6 @@ const (
 	loadable = ".nv_fatbin"
 	relocs   = "__nv_relfatbin"
 )
-
-// Read lists the device code of a file. It returns [elf.ErrNotELF] for a file that is no
-// ELF file. Errors do not hold the path.
-func Read(path string) (Library, error) {
-	// Asked before it is opened: opening a pipe would wait for its writer.
-	if info, err := os.Stat(path); err != nil {
-		return Library{}, bare(err)
-	} else if !info.Mode().IsRegular() {
-		return Library{}, errors.New("not a regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return Library{}, bare(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return Library{}, bare(err)
-	}
-	l, err := ReadAt(f, info.Size())
-	return l, bare(err)
-}
-
-// bare takes the path off an error of the file system: callers name the file.
-func bare(err error) error {
-	if p, ok := errors.AsType[*os.PathError](err); ok {
-		return p.Err
-	}
-	return err
-}
 
 // ReadAt lists the device code of a file of the given size. A file without any gives
 // the zero Library.

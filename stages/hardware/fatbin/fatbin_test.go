@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -160,22 +158,6 @@ func TestEndlessEntries(t *testing.T) {
 	data := bytes.Repeat(fatbintest.Region(), 1<<20+1)
 	if l, err := readBytes(fatbintest.ELF(fatbintest.Section{Name: ".nv_fatbin", Data: data})); err == nil || !strings.Contains(err.Error(), "more than 1048576 headers") {
 		t.Errorf("got %s, %v, want a refusal", l, err)
-	}
-}
-
-func TestRead(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "libx.so")
-	if err := os.WriteFile(path, library(t, "sm_90"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if l, err := fatbin.Read(path); err != nil || l.String() != "sm_90" {
-		t.Errorf("got %s, %v, want sm_90", l, err)
-	}
-	for _, p := range []string{filepath.Dir(path), path + ".missing", filepath.Join(path, "below")} {
-		if l, err := fatbin.Read(p); err == nil || strings.Contains(err.Error(), filepath.Dir(path)) {
-			t.Errorf("%s: got %s, %v, want an error without the path", filepath.Base(p), l, err)
-		}
 	}
 }
 

@@ -171,12 +171,9 @@ func (p *piece) device(at io.ReaderAt, size int64) error {
 
 // processor lists what a library without device code states that it needs of the processor.
 func (p *piece) processor(name string, at io.ReaderAt, size int64) error {
-	held, err := cpucode.ReadAt(at, size)
+	held, err := cpucode.ReadNamed(at, size, path.Base(name))
 	if err != nil {
 		return plainer(err)
-	}
-	if named, ok := cpucode.ByName(path.Base(name)); ok {
-		held = named
 	}
 	if p.plain = !held.Stated; !p.plain {
 		p.lib.Targets = []arch.Target{held.Target}

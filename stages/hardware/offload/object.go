@@ -24,9 +24,9 @@ func isObject(b []byte) bool {
 		delf.Data(b[delf.EI_DATA]) == delf.ELFDATA2LSB && binary.LittleEndian.Uint16(b[18:]) == emAMDGPU
 }
 
-// Object returns what a code object was compiled for. It wants the 64 bytes of its ELF
+// object returns what a code object was compiled for. It wants the 64 bytes of its ELF
 // header.
-func Object(b []byte) (arch.AMD, error) {
+func object(b []byte) (arch.AMD, error) {
 	switch {
 	case !isObject(b):
 		return arch.AMD{}, errors.New("not an ELF file for AMD's devices")

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"infbench/stages/hardware/arch"
@@ -56,19 +55,6 @@ func ReadAt(r io.ReaderAt, size int64) (Library, error) {
 	return lib, nil
 }
 
-// Head reads the bundle, compressed or not, at the beginning of a window of bytes, which
-// may end before the bundle does: 256 KiB hold the table of any. The length is that of the
-// whole bundle, 0 where the bundle does not tell it, as compressed ones of version 1 do
-// not. An error says that no bundle begins here, or a damaged one.
-func Head(b []byte) (targets []arch.AMD, length int64, err error) {
-	var d decoder
-	h, err := d.bundle(bytes.NewReader(b), elf.Span{End: math.MaxInt64})
-	if err != nil {
-		return nil, 0, err
-	}
-	return arch.Unique(h.targets), h.length, nil
-}
-
 const (
 	maxBundles = 1 << 16 // a bundle is a source file; the largest libraries have some thousands
 	maxLines   = 1 << 20 // of all tables: compressed ones could repeat themselves for nothing
@@ -107,7 +93,7 @@ func (w *walker) file(size int64) (Library, error) {
 
 // object reads a code object of which the header is at hand.
 func (w *walker) object(header []byte, size int64) error {
-	t, err := Object(header)
+	t, err := object(header)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,22 @@
+package offload
+
+import (
+	"bytes"
+	"math"
+
+	"infbench/stages/hardware/arch"
+	"infbench/stages/hardware/elf"
+)
+
+// Head reads the bundle, compressed or not, at the beginning of a window of bytes, which
+// may end before the bundle does: 256 KiB hold the table of any. The length is that of the
+// whole bundle, 0 where the bundle does not tell it, as compressed ones of version 1 do
+// not. An error says that no bundle begins here, or a damaged one.
+func Head(b []byte) (targets []arch.AMD, length int64, err error) {
+	var d decoder
+	h, err := d.bundle(bytes.NewReader(b), elf.Span{End: math.MaxInt64})
+	if err != nil {
+		return nil, 0, err
+	}
+	return arch.Unique(h.targets), h.length, nil
+}
