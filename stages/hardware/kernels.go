@@ -70,6 +70,8 @@ func runKernels(_ context.Context, s Subject) (gates.Finding, error) {
 	d, named, err := s.On()
 	switch {
 	case len(inv.Damaged) > 0:
+	case strings.EqualFold(named, "cpu"):
+		return gates.NotApply("on the processor none of it is needed: %s", count(inv)), nil
 	case len(inv.Libraries) == 0:
 		return gates.Skip("%s", without(inv)).Then(kernelsUsage), nil
 	case named == "":
@@ -140,6 +142,8 @@ func line(r kernels.Row, d arch.Device) string {
 	case d == arch.Device{}:
 	case r.Foreign:
 		out += " → not for this vendor"
+	case r.Role == kernels.NotJudged:
+		out += " → not judged: " + r.Why
 	case r.Served:
 		out += fmt.Sprintf(" → %s; another of %s runs", r.Reach, r.Group)
 	default:

@@ -28,12 +28,12 @@ func (r Row) Fails() bool {
 
 // Lacks reports whether it is no failure that nothing in it runs, and yet worth saying.
 func (r Row) Lacks() bool {
-	return !r.Foreign && !r.Served && r.Reach == arch.None && !r.Fails()
+	return !r.Foreign && !r.Served && r.Role != NotJudged && r.Reach == arch.None && !r.Fails()
 }
 
-// Slow reports whether the driver must compile or link it first.
+// Slow reports whether the engine needs it and the driver must compile or link it first.
 func (r Row) Slow() bool {
-	return !r.Foreign && !r.Served && (r.Reach == arch.ByPTX || r.Reach == arch.ByLink)
+	return !r.Foreign && !r.Served && (r.Role == Required || r.Role == OneOf) && (r.Reach == arch.ByPTX || r.Reach == arch.ByLink)
 }
 
 // Judgement is an inventory judged on one device, the worst first.

@@ -18,6 +18,8 @@ const (
 	Required Role = "required" // the engine cannot do without
 	Optional Role = "optional" // a backend that it can do without
 	OneOf    Role = "one of"   // of a group one that runs is enough
+	// NotJudged is a library whose kernels lie where the vendor's own tool lists none.
+	NotJudged Role = "not judged"
 	// Unlisted is the role of a library that no engine's list names. Where no engine is
 	// recognised, whoever named the libraries means them all: they are required.
 	Unlisted Role = ""
@@ -90,7 +92,7 @@ func parseRoles(text string) (roleTable, error) {
 	}
 	for _, r := range slices.Concat(lists...) {
 		switch {
-		case r.Role != Required && r.Role != Optional && r.Role != OneOf:
+		case r.Role != Required && r.Role != Optional && r.Role != OneOf && r.Role != NotJudged:
 			return roleTable{}, fmt.Errorf("%v: %q is no role", r.Match, r.Role)
 		case (r.Role == OneOf) != (r.Group != ""), r.Why == "", len(r.Match) == 0:
 			return roleTable{}, fmt.Errorf("%v: a pattern, a reason, and a group where one of several is enough", r.Match)

@@ -104,6 +104,8 @@ func reachOf(r kernels.Row, d arch.Device) string {
 		return string(r.Role)
 	case r.Foreign:
 		return "not for this vendor"
+	case r.Role == kernels.NotJudged:
+		return "not judged"
 	case r.Served:
 		return "another of its group runs"
 	case r.Role == kernels.Unlisted:
