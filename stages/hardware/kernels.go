@@ -25,7 +25,7 @@ do without fails, a backend that it can do without warns, and of several that st
 	Since:  "0.1.0",
 	Cost:   50 * time.Millisecond,
 	Modes:  []string{"NUM-01", "NUM-02", "NUM-06"},
-	Faults: []string{"other-major", "arch-specific", "lower-minor", "damaged", "missing", "not-elf", "ptx-only", "jit-link", "other-vendor", "xnack", "optional-backend", "no-variant"},
+	Faults: []string{"other-major", "arch-specific", "lower-minor", "damaged", "missing", "not-elf", "ptx-only", "jit-link", "other-vendor", "inside-the-package", "built-for-the-processor", "static-program", "empty-library", "flash-attention", "xnack", "optional-backend", "no-variant"},
 	Causes: []string{"the image was built for other devices", "code for one architecture alone, such as sm_90a, on another one", "a file cut short in transfer"},
 	Next:   []string{"infbench stage1 --kernels PATH --device sm_90 --all", "cuobjdump --list-elf --list-ptx LIBRARY, and compare"},
 	Run:    runKernels,
@@ -34,7 +34,8 @@ do without fails, a backend that it can do without warns, and of several that st
 // kernelsUsage is the command that answers the question when it was not asked in full.
 const kernelsUsage = "infbench stage1 --kernels PATH --device sm_90"
 
-// noKernels returns why nothing is said about kernels, ok where something is.
+// noKernels returns why nothing is said about kernels, ok where something is. The check of
+// kernels is the one that is skipped where a server has some and nobody named them.
 func (s Subject) noKernels() (f gates.Finding, ok bool) {
 	// Without a server there is nobody to say that the engine has no kernels; whoever
 	// names libraries means that it has.
@@ -44,7 +45,7 @@ func (s Subject) noKernels() (f gates.Finding, ok bool) {
 		}
 	}
 	if len(s.Kernels) == 0 {
-		return gates.Skip("no kernels named: the engine's libraries have to be read where they are").Then(kernelsUsage), false
+		return gates.NotApply("no kernels named (--kernels PATH)"), false
 	}
 	return gates.Finding{}, true
 }
@@ -63,23 +64,27 @@ func (s Subject) On() (d arch.Device, named string, err error) {
 }
 
 func runKernels(_ context.Context, s Subject) (gates.Finding, error) {
-	if f, ok := s.noKernels(); !ok {
+	f, ok := s.noKernels()
+	switch {
+	case !ok && s.served() && s.Unable(endpoint.Kernels) == "":
+		return gates.Skip("no kernels named: the engine's libraries have to be read where they are").Then(kernelsUsage), nil
+	case !ok:
 		return f, nil
 	}
 	inv := kernels.Join(s.Kernels...)
 	d, named, err := s.On()
+	j := inv.On(d)
 	switch {
 	case len(inv.Damaged) > 0:
 	case strings.EqualFold(named, "cpu"):
-		return gates.NotApply("on the processor none of it is needed: %s", count(inv)), nil
-	case len(inv.Libraries) == 0:
+		return gates.NotApply("on the processor none of it is needed: %s", count(j)), nil
+	case len(j.Rows) == 0:
 		return gates.Skip("%s", without(inv)).Then(kernelsUsage), nil
 	case named == "":
-		return list(gates.Skip("%s read, and no device is known to compare with", count(inv)).Then(kernelsUsage), inv.On(d), inv), nil
+		return list(gates.Skip("%s read, and no device is known to compare with", count(j)).Then(kernelsUsage), j, inv), nil
 	case err != nil:
-		return list(gates.Skip("%s read, and the device %s is none that is known: %v", count(inv), gates.Quote(named, 60), err).Then(kernelsUsage), inv.On(d), inv), nil
+		return list(gates.Skip("%s read, and the device %s is none that is known: %v", count(j), gates.Quote(named, 60), err).Then(kernelsUsage), j, inv), nil
 	}
-	j := inv.On(d)
 	return list(judge(j, inv), j, inv), nil
 }
 
@@ -94,18 +99,18 @@ func judge(j kernels.Judgement, inv kernels.Inventory) gates.Finding {
 	switch {
 	case !known:
 	case j.Foreign():
-		faults = append(faults, fmt.Sprintf("all of %s was compiled for another vendor's devices, nothing for %s: %s", count(inv), j.Device, firstFew(phrases(j.Rows))))
+		faults = append(faults, fmt.Sprintf("all of %s were compiled for another vendor's devices, nothing for %s: %s", count(j), j.Device, firstFew(phrases(j.Rows))))
 	case len(fails) > 0:
-		faults = append(faults, fmt.Sprintf("nothing in %d of %s runs on %s: %s", len(fails), count(inv), j.Device, firstFew(phrases(fails))))
+		faults = append(faults, fmt.Sprintf("nothing in %d of %s runs on %s: %s", len(fails), count(j), j.Device, firstFew(phrases(fails))))
 	}
 	if len(faults) > 0 {
 		return gates.Fail("%s", strings.Join(faults, "; "))
 	}
 	if len(slow) > 0 {
-		notes = append(notes, fmt.Sprintf("in %d of %s, %s finds only what the driver must compile or link first, a slow first start: %s", len(slow), count(inv), j.Device, firstFew(phrases(slow))))
+		notes = append(notes, fmt.Sprintf("in %d of %s, %s finds only what the driver must compile or link first, a slow first start: %s", len(slow), count(j), j.Device, firstFew(phrases(slow))))
 	}
 	if len(lacks) > 0 {
-		notes = append(notes, fmt.Sprintf("nothing in %d of %s runs on %s, and the engine can do without: %s", len(lacks), count(inv), j.Device, firstFew(phrases(lacks))))
+		notes = append(notes, fmt.Sprintf("nothing in %d of %s runs on %s, and none is known to be needed: %s", len(lacks), count(j), j.Device, firstFew(phrases(lacks))))
 	}
 	if len(notes) > 0 {
 		return gates.Warn("%s", strings.Join(notes, "; "))
@@ -113,7 +118,7 @@ func judge(j kernels.Judgement, inv kernels.Inventory) gates.Finding {
 	at := func(r arch.Reach) int {
 		return len(j.Of(func(row kernels.Row) bool { return row.Reach == r && !row.Foreign }))
 	}
-	return gates.Pass("%s, and %s runs what it needs: %d native, %d made for another device that it is compatible with", count(inv), j.Device, at(arch.Native), at(arch.Compatible))
+	return gates.Pass("%s, and %s runs what it needs: %d native, %d made for another device that it is compatible with", count(j), j.Device, at(arch.Native), at(arch.Compatible))
 }
 
 // list adds the libraries to a finding, as many as evidence has lines for.
@@ -129,7 +134,7 @@ func list(f gates.Finding, j kernels.Judgement, inv kernels.Inventory) gates.Fin
 	if engines := inv.Engines(); len(engines) > 0 {
 		f = f.With("engine found beside them: %s", strings.Join(engines, ", "))
 	}
-	if n := inv.Plain + inv.NotELF + inv.Links; n > 0 && len(inv.Libraries) > 0 {
+	if n := inv.Plain + inv.NotELF + inv.Links; n > 0 && len(j.Rows) > 0 {
 		f = f.With("ignored: %s without device code, %s not ELF, %s", counted(inv.Plain, "library", "libraries"), counted(inv.NotELF, "file", "files"), counted(inv.Links, "link", "links"))
 	}
 	return f
@@ -176,8 +181,8 @@ func phrases[T any](list []T) []string {
 }
 
 // count says how many libraries hold device code.
-func count(inv kernels.Inventory) string {
-	return counted(len(inv.Libraries), "library", "libraries") + " with device code"
+func count(j kernels.Judgement) string {
+	return counted(len(j.Rows), "library", "libraries") + " with device code"
 }
 
 // without says that nothing was found, and what was.

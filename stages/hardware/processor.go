@@ -45,6 +45,9 @@ func runProcessor(_ context.Context, s Subject) (gates.Finding, error) {
 	if len(list) == 0 {
 		return gates.NotApply("no library says what it needs of the processor"), nil
 	}
+	if a := platformOf(inv.Platform); a != "" && a != s.Host.Parts().CPU.Arch {
+		return gates.Skip("the image is for %s, and this machine is none", inv.Platform).Then("infbench stage1 --kernels PATH, on the machine that the engine shall run on"), nil
+	}
 	p := host.Processor(s.Host)
 	if place := s.Host.Parts().Target; p == (arch.Device{}) || place != record.Here && place != record.NoTarget {
 		return gates.Skip("%s what they need of the processor, and which one it is, is not known", counted(len(list), "library says", "libraries say")).
@@ -74,6 +77,13 @@ func runProcessor(_ context.Context, s Subject) (gates.Finding, error) {
 		f = f.With("of its variants for processors llama.cpp loads %s", name)
 	}
 	return f, nil
+}
+
+// platformOf returns the architecture of an image's platform as uname has it, "" for none.
+func platformOf(platform string) string {
+	_, name, _ := strings.Cut(platform, "/")
+	name, _, _ = strings.Cut(name, "/")
+	return arch.NewCPU(name).Architecture()
 }
 
 // loaded returns the variant of a processor backend that is loaded, "" where there are none.

@@ -3,11 +3,13 @@ package kernels
 import (
 	"cmp"
 	"slices"
+
+	"infbench/stages/hardware/tree"
 )
 
 // Inventory is what was found in one image, wheel, folder or file.
 type Inventory struct {
-	// Name is the base name of what was read, Kind what it is, such as "a wheel".
+	// Name is the base name of what was read, Kind what it is, such as "folder".
 	Name, Kind string
 	// Platform and Digest are of an image, "" for anything else.
 	Platform, Digest string
@@ -31,27 +33,56 @@ type Damaged struct{ Path, Why string }
 func (d Damaged) String() string { return d.Path + ": " + d.Why }
 
 // Engines returns the engines that are there, as their marks tell.
-func (inv Inventory) Engines() []string { return enginesAmong(inv.Marks) }
+func (inv Inventory) Engines() []string {
+	files := make([]string, len(inv.Marks))
+	for i, m := range inv.Marks {
+		files[i] = inv.full(m)
+	}
+	return enginesAmong(files)
+}
 
-// Join returns the inventories as one: what an engine has of several folders.
+// full is a path with the name of the folder that was read, which may itself be the
+// package that a pattern names.
+func (inv Inventory) full(file string) string {
+	if inv.Kind == string(tree.Folder) {
+		return inv.Name + "/" + file
+	}
+	return file
+}
+
+// Join returns the inventories as one: what an engine has of several folders. Paths of
+// several begin with the names of what they lie in.
 func Join(list ...Inventory) Inventory {
 	if len(list) == 1 {
 		return list[0]
 	}
 	var all Inventory
 	for _, inv := range list {
-		all.Libraries = append(all.Libraries, inv.Libraries...)
-		if all.Platform == "" {
-			all.Platform = inv.Platform
+		for _, l := range inv.Libraries {
+			l.Path = inv.within(l.Path)
+			all.Libraries = append(all.Libraries, l)
 		}
-		all.Marks = append(all.Marks, inv.Marks...)
-		all.Damaged = append(all.Damaged, inv.Damaged...)
+		for _, m := range inv.Marks {
+			all.Marks = append(all.Marks, inv.within(m))
+		}
+		for _, d := range inv.Damaged {
+			all.Damaged = append(all.Damaged, Damaged{inv.within(d.Path), d.Why})
+		}
+		all.Platform = cmp.Or(all.Platform, inv.Platform)
 		all.Plain += inv.Plain
 		all.NotELF += inv.NotELF
 		all.Links += inv.Links
 		all.Notes = append(all.Notes, inv.Notes...)
 	}
 	return all
+}
+
+// within is a path that is told apart from those of other inventories.
+func (inv Inventory) within(file string) string {
+	if file == inv.Name {
+		return file
+	}
+	return inv.Name + "/" + file
 }
 
 // sorted puts everything in the order of paths.
@@ -66,4 +97,4 @@ func (inv *Inventory) sorted() {
 func (inv Inventory) Whole() bool { return inv.Platform != "" }
 
 // RoleOf returns what the library at a path is to the engines that were found.
-func (inv Inventory) RoleOf(path string) Role { return roleOf(path, inv.Engines()).Role }
+func (inv Inventory) RoleOf(path string) Role { return roleOf(inv.full(path), inv.Engines()).Role }

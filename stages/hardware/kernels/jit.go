@@ -22,10 +22,10 @@ type Compiler struct {
 func (inv Inventory) Compilers(v arch.Vendor) []Compiler {
 	var out []Compiler
 	has := func(patterns []string) bool {
-		return slices.ContainsFunc(inv.Marks, func(f string) bool { return underAny(patterns, f) })
+		return slices.ContainsFunc(inv.Marks, func(f string) bool { return underAny(patterns, inv.full(f)) })
 	}
 	for _, j := range roles.JIT {
-		if !slices.ContainsFunc(inv.Marks, func(f string) bool { return inPackages(j.Mark, f) }) {
+		if !slices.ContainsFunc(inv.Marks, func(f string) bool { return inPackages(j.Mark, f) || inPackages(j.Mark, inv.full(f)) }) {
 			continue
 		}
 		c := Compiler{Name: j.Name, Compiles: j.Compiles, Spared: has(j.Without)}

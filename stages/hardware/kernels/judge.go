@@ -48,13 +48,17 @@ func (inv Inventory) On(d arch.Device) Judgement {
 	engines := inv.Engines()
 	runs := map[string]arch.Reach{} // the best of each group
 	for _, l := range inv.Libraries {
-		role := roleOf(l.Path, engines)
-		r := Row{Library: l, Reach: l.On(d), Role: role.Role, Why: role.Why, Group: role.Group, Foreign: !l.For(d.Vendor())}
+		if d != (arch.Device{}) && l.onProcessor() != (d.Vendor() == arch.VendorCPU) {
+			continue // what is for the processor is judged on processors
+		}
+		role := roleOf(inv.full(l.Path), engines)
+		// A library that should hold device code and does not is for nobody's devices.
+		r := Row{Library: l, Reach: l.On(d), Role: role.Role, Why: role.Why, Group: role.Group, Foreign: l.Holds() && !l.For(d.Vendor())}
 		runs[r.Group] = max(runs[r.Group], r.Reach)
 		j.Rows = append(j.Rows, r)
 	}
 	for i, r := range j.Rows {
-		j.Rows[i].Served = r.Role == OneOf && r.Reach < runs[r.Group]
+		j.Rows[i].Served = r.Group != "" && r.Reach < runs[r.Group]
 	}
 	slices.SortStableFunc(j.Rows, func(a, b Row) int { return cmp.Compare(a.severity(), b.severity()) })
 	return j

@@ -29,6 +29,9 @@ func (l Library) Relocatable() []arch.Target { return arch.Unique(slices.Concat(
 
 // String lists what the library can run on.
 func (l Library) String() string {
+	if !l.Holds() {
+		return "no device code"
+	}
 	if len(l.Targets) > 0 || len(l.Objects) == 0 {
 		return arch.Join(l.Targets)
 	}
@@ -38,6 +41,11 @@ func (l Library) String() string {
 // For reports whether any of the code is for devices of the vendor.
 func (l Library) For(v arch.Vendor) bool {
 	return slices.ContainsFunc(slices.Concat(l.Targets, l.Relocatable()), func(t arch.Target) bool { return t.Vendor() == v })
+}
+
+// onProcessor reports whether all of the code is for a processor.
+func (l Library) onProcessor() bool {
+	return l.Holds() && !l.For(arch.VendorNVIDIA) && !l.For(arch.VendorAMD)
 }
 
 // On returns how the library reaches the device: as the best of its targets does.

@@ -7,15 +7,15 @@ import (
 	"infbench/stages/hardware/arch"
 )
 
-// Outcome is what an inventory comes to on a device, in one word.
+// Outcome is what an inventory comes to on a device, in a word or two.
 type Outcome string
 
 // The outcomes, the best first.
 const (
 	Runs    Outcome = "native"         // all that the engine needs is made for the device
 	RunsAs  Outcome = "compatible"     // it runs, some of it as code for another device
-	Starts  Outcome = "slow start"     // the driver compiles some of it when it is loaded
 	Without Outcome = "no backend"     // it runs, and a backend that it can do without does not
+	Starts  Outcome = "slow start"     // the driver compiles some of what it needs when it is loaded
 	Fails   Outcome = "fails"          // something that it needs does not run
 	Other   Outcome = "another vendor" // all of the code is for another vendor's devices
 	Broken  Outcome = "damaged"        // a file could not be read
@@ -29,7 +29,7 @@ func (inv Inventory) Outcome(d arch.Device) (o Outcome, why string) {
 	switch {
 	case len(inv.Damaged) > 0:
 		return Broken, inv.Damaged[0].String()
-	case len(inv.Libraries) == 0:
+	case len(j.Rows) == 0:
 		return Nothing, ""
 	case j.Foreign():
 		return Other, ""

@@ -23,9 +23,16 @@ import (
 // layout. What cannot be read of it is part of the inventory; an error says that the reading
 // was stopped.
 func Read(ctx context.Context, name string, o tree.Options) (Inventory, error) {
-	o.CountLink = isLibrary
-	found, report, err := tree.Read(ctx, name, o, visit)
-	inv := Inventory{
+	prefix := path.Base(strings.ReplaceAll(name, `\`, "/")) + "/" // a folder's own name may be what a pattern names
+	var links []string
+	o.CountLink = func(file string) bool {
+		if isMark(prefix, file) && len(links) < maxMarks {
+			links = append(links, gates.Printable(file, maxPath))
+		}
+		return isLibrary(path.Base(file))
+	}
+	found, report, err := tree.Read(ctx, name, o, func(f tree.File) (piece, bool, error) { return visit(prefix, f) })
+	inv := Inventory{Marks: links,
 		Name: gates.Printable(path.Base(strings.ReplaceAll(name, `\`, "/")), 200), Kind: string(report.Kind), Platform: report.Platform,
 		Digest: cmp.Or(report.Manifest, report.Config), Links: report.Links, Notes: report.Notes,
 	}
@@ -53,23 +60,28 @@ type piece struct {
 	mark  bool
 	code  bool // it was looked into
 	plain bool // an ELF file without device code
-	lib   Library
-	group string // of a folder of kernel files, which counts as one library
+	// elsewhere says that its code was taken out, into archives that lie beside it.
+	elsewhere bool
+	lib       Library
+	group     string // of a folder of kernel files, which counts as one library
 }
 
 var errNotELF = errors.New("not an ELF file")
 
+// isMark reports whether a path says that something is there, in the folder that was read.
+func isMark(prefix, file string) bool { return marks(file) || marks(prefix+file) }
+
 // visit looks into a file that may hold compiled code.
-func visit(f tree.File) (p piece, keep bool, err error) {
+func visit(prefix string, f tree.File) (p piece, keep bool, err error) {
 	name := f.Path()
-	p.mark = marks(name)
+	p.mark = isMark(prefix, name)
 	if t, kind, ok := offload.ByName(name); ok {
 		p.code, p.group, p.lib.Targets = true, folderOf(name, kind), []arch.Target{t}
 		return p, true, nil
 	}
 	switch base := path.Base(name); {
 	case isLibrary(base):
-	case path.Ext(base) == ".cubin", path.Ext(base) == ".fatbin", path.Ext(base) == ".co", path.Ext(base) == ".hsaco":
+	case path.Ext(base) == ".cubin", path.Ext(base) == ".co", path.Ext(base) == ".hsaco":
 	case path.Ext(base) == "" && f.Size() >= leastProgram:
 	default:
 		return p, p.mark, nil
@@ -95,7 +107,7 @@ func isLibrary(base string) bool {
 // headOf is what a code object or a module tells in.
 const headOf = 64
 
-// headBytes of a bundle hold its table, compressed or not.
+// A bundle's table lies in its first 256 KiB, compressed or not.
 const bundleHead, bundleLimit = 256 << 10, 64 << 20
 
 // read lists the device code of a file.
@@ -128,7 +140,7 @@ func (p *piece) read(f tree.File) error {
 	if path.Ext(f.Path()) == ".co" || path.Ext(f.Path()) == ".hsaco" {
 		p.group = folderOf(f.Path(), offload.CodeObject)
 	}
-	if !p.lib.Holds() {
+	if !p.lib.Holds() && !p.elsewhere {
 		return p.processor(f.Path(), at, size)
 	}
 	list, err := needs()
@@ -153,6 +165,7 @@ func (p *piece) device(at io.ReaderAt, size int64) error {
 	if err != nil && (notELF || !errors.Is(err, elf.ErrNotELF)) {
 		return err
 	}
+	p.elsewhere = amd.Elsewhere
 	for _, t := range cuda.Targets {
 		p.lib.Targets = append(p.lib.Targets, t)
 	}
@@ -175,10 +188,21 @@ func (p *piece) processor(name string, at io.ReaderAt, size int64) error {
 	if err != nil {
 		return plainer(err)
 	}
-	if p.plain = !held.Stated; !p.plain {
+	// What any processor of the architecture has says nothing, and what the loader picks by
+	// processor is never loaded on another.
+	named := held.Family != ""
+	p.plain = !held.Stated || !named && (held.Target == arch.NewCPU(held.Target.Architecture()) || !isLibrary(path.Base(name)) || picked(name))
+	if !p.plain {
 		p.lib.Targets = []arch.Target{held.Target}
 	}
 	return nil
+}
+
+// picked reports whether the loader looks into a folder on some processors alone.
+func picked(name string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(part string) bool {
+		return part == "glibc-hwcaps" || part == "haswell" || part == "avx512_1" || strings.HasPrefix(part, "x86-64-v")
+	})
 }
 
 // plainer is the error of a file that is none of the kinds.
@@ -205,21 +229,31 @@ func folderOf(name, kind string) string {
 	return strings.Join(parts, "/") + "/ (" + kind + ")"
 }
 
-// take sorts what was found. A file that is no ELF file is a fault only when it was named.
+// take sorts what was found. A file that is no ELF file is a fault where it was named, and
+// where an engine cannot do without it.
 func (inv *Inventory) take(found []tree.Found[piece], named bool) {
+	for _, f := range found {
+		if f.Value.mark {
+			inv.Marks = append(inv.Marks, gates.Printable(f.Path, maxPath))
+		}
+	}
+	engines := inv.Engines()
+	role := func(file string) libraryRole {
+		if len(engines) == 0 {
+			return libraryRole{}
+		}
+		return roleOf(inv.full(file), engines)
+	}
 	groups := map[string]*Library{}
 	for _, f := range found {
 		shown, p := gates.Printable(f.Path, maxPath), f.Value
-		if p.mark {
-			inv.Marks = append(inv.Marks, shown)
-		}
 		switch {
-		case errors.Is(f.Err, errNotELF) && !named:
+		case errors.Is(f.Err, errNotELF) && !named && role(f.Path).Role != Required:
 			inv.NotELF++
 		case f.Err != nil:
 			inv.Damaged = append(inv.Damaged, Damaged{shown, withoutPath(f.Err, shown)})
 		case !p.code:
-		case p.group != "":
+		case p.group != "" && !named:
 			g := groups[p.group]
 			if g == nil {
 				g = &Library{Path: gates.Printable(p.group, maxPath)}
@@ -227,9 +261,9 @@ func (inv *Inventory) take(found []tree.Found[piece], named bool) {
 			}
 			g.Files++
 			g.Targets = arch.Unique(append(g.Targets, p.lib.Targets...))
-		case p.plain:
-			inv.Plain++
-		case p.lib.Holds():
+		case p.elsewhere && !p.lib.Holds():
+			inv.Notes = append(inv.Notes, shown+": its code lies in .kpack archives beside it")
+		case p.lib.Holds() || p.plain && role(f.Path).Holds:
 			p.lib.Path, p.lib.Files = shown, 1
 			p.lib.Targets = arch.Unique(p.lib.Targets)
 			inv.Libraries = append(inv.Libraries, p.lib)

@@ -46,6 +46,7 @@ type libraryRole struct {
 	Match []string `toml:"match"`
 	Role  Role     `toml:"role"`
 	Group string   `toml:"group"`
+	Holds bool     `toml:"holds"` // without device code it is a build for the processor
 	Why   string   `toml:"why"`
 }
 
@@ -94,7 +95,7 @@ func parseRoles(text string) (roleTable, error) {
 		switch {
 		case r.Role != Required && r.Role != Optional && r.Role != OneOf && r.Role != NotJudged:
 			return roleTable{}, fmt.Errorf("%v: %q is no role", r.Match, r.Role)
-		case (r.Role == OneOf) != (r.Group != ""), r.Why == "", len(r.Match) == 0:
+		case r.Role == OneOf && r.Group == "", r.Why == "", len(r.Match) == 0:
 			return roleTable{}, fmt.Errorf("%v: a pattern, a reason, and a group where one of several is enough", r.Match)
 		}
 	}

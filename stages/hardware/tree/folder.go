@@ -31,7 +31,7 @@ func (v *visitor) directory(name, platform string) error {
 			v.seen.add(v.broken(path, err))
 		case d.Type()&fs.ModeSymlink != 0:
 			// They lead to files that are read anyway, or out of the folder.
-			v.link(d.Name())
+			v.link(path)
 		case d.Type().IsRegular():
 			v.seen.add(v.inFolder(root, path, d))
 		case !d.IsDir():

@@ -154,7 +154,7 @@ func (v *visitor) tarEntry(h *tar.Header, content io.Reader, off int64, at io.Re
 		}
 		v.oddity("a hard link to itself or out of the image: not read")
 	case tar.TypeSymlink:
-		v.link(base)
+		v.link(name)
 	}
 	return entry{path: name, kind: other}, true
 }

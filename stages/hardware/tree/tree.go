@@ -41,8 +41,9 @@ type Options struct {
 	// Platform picks an image among those of several platforms, such as "linux/arm64". Empty
 	// means Linux on this machine's architecture, or the only one there is.
 	Platform string
-	// CountLink says of a link's base name whether it is counted; nil counts all.
-	CountLink func(name string) bool
+	// CountLink says of a link's path whether it is counted; nil counts all. In an image it is
+	// told of links too that a later layer hides.
+	CountLink func(path string) bool
 
 	bounds bounds // for tests: what is zero has its usual value
 }
@@ -210,8 +211,8 @@ func (v *visitor) broken(path string, err error) entry {
 }
 
 // link counts a symbolic link.
-func (v *visitor) link(base string) {
-	if v.countLink == nil || v.countLink(base) {
+func (v *visitor) link(path string) {
+	if v.countLink == nil || v.countLink(path) {
 		v.report.Links++
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"slices"
 
 	"github.com/klauspost/compress/flate"
@@ -94,7 +93,7 @@ func (v *visitor) member(f io.ReaderAt, m member) (e entry, ok bool, err error) 
 		v.oddity(badName)
 		return entry{}, false, nil
 	case mode&fs.ModeSymlink != 0:
-		v.link(path.Base(name))
+		v.link(name)
 		return entry{}, false, nil
 	case !mode.IsRegular():
 		return entry{}, false, nil

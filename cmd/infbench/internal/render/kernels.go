@@ -29,12 +29,11 @@ type kernelsWire struct {
 }
 
 type reachWire struct {
-	Inventory int    `json:"inventory"` // its place in the list
-	Path      string `json:"path"`
-	Reach     string `json:"reach"`
-	Role      string `json:"role,omitempty"`
-	Served    bool   `json:"another_of_its_group_runs,omitempty"`
-	Foreign   bool   `json:"for_another_vendor,omitempty"`
+	Path    string `json:"path"` // of several inventories with the name of its own before it
+	Reach   string `json:"reach"`
+	Role    string `json:"role,omitempty"`
+	Served  bool   `json:"another_of_its_group_runs,omitempty"`
+	Foreign bool   `json:"for_another_vendor,omitempty"`
 }
 
 func (k *Kernels) wire() *kernelsWire {
@@ -42,14 +41,13 @@ func (k *Kernels) wire() *kernelsWire {
 		return nil
 	}
 	w := &kernelsWire{Inventories: k.Inventories}
+	// Several are judged as one, as the check does: an engine may lie in several folders.
 	if k.Device == (arch.Device{}) {
 		return w
 	}
 	w.Device = k.Device.String()
-	for i, inv := range k.Inventories {
-		for _, r := range inv.On(k.Device).Rows {
-			w.Reach = append(w.Reach, reachWire{i, r.Path, r.Reach.String(), string(r.Role), r.Served, r.Foreign})
-		}
+	for _, r := range kernels.Join(k.Inventories...).On(k.Device).Rows {
+		w.Reach = append(w.Reach, reachWire{r.Path, r.Reach.String(), string(r.Role), r.Served, r.Foreign})
 	}
 	return w
 }
@@ -62,22 +60,22 @@ func KernelList(w io.Writer, s Style, k Kernels) {
 	if s.Quiet {
 		return
 	}
-	for _, inv := range k.Inventories {
-		if len(inv.Libraries) == 0 {
-			continue
-		}
-		fmt.Fprintf(w, "%s  %s\n", s.paint(bold, "kernels"), titleOf(inv))
-		t := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
-		rows := inv.On(k.Device).Rows
-		for i, r := range rows {
-			if i == shownLibraries && !s.All {
-				fmt.Fprintf(t, "  … and %d more (--all lists them)\n", len(rows)-i)
-				break
-			}
-			fmt.Fprintf(t, "  %s\t%s\t%s\n", gates.Printable(r.Path, 100), reachOf(r, k.Device), r.Library)
-		}
-		_ = t.Flush()
+	rows := kernels.Join(k.Inventories...).On(k.Device).Rows
+	if len(rows) == 0 {
+		return
 	}
+	for _, inv := range k.Inventories {
+		fmt.Fprintf(w, "%s  %s\n", s.paint(bold, "kernels"), titleOf(inv))
+	}
+	t := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
+	for i, r := range rows {
+		if i == shownLibraries && !s.All {
+			fmt.Fprintf(t, "  … and %d more (--all lists them)\n", len(rows)-i)
+			break
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", gates.Printable(r.Path, 100), reachOf(r, k.Device), r.Library)
+	}
+	_ = t.Flush()
 }
 
 // titleOf names an inventory and what it is.
