@@ -76,6 +76,9 @@ func aborts(ctx context.Context, ep Subject) (gates.Finding, error) {
 		return gates.Fail("after %d dropped streams the next request fails", 3*drops).With("%s", next.says()), nil
 	case bystander.unanswered() && !busy(bystander.err):
 		return gates.Fail("while streams were dropped another one failed").With("%s", bystander.says()), nil
+	case dropped.broken == 1 && cutOff(dropped.failed):
+		f, _ := dropped.onceCut()
+		return f, nil
 	case dropped.broken > 0:
 		return gates.Fail("%d of %d streams fail by themselves, and were to be dropped", dropped.broken, dropped.asked).With("%v", dropped.failed), nil
 	case first.right() && !busy(bystander.err) && !bystander.right() && !next.right():

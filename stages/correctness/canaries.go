@@ -281,6 +281,8 @@ func judgeCompany(alone []trial, company, lost []member, size int) gates.Finding
 	case foreign != nil:
 		return gates.Fail("an answer holds the code %s of another request", foreign.seen).With("%s", foreign.says()).With("%s", count).
 			Because("requests are mixed: per-slot state, KV blocks or response routing").Then("stop serving from this server: one user can read another's text")
+	case unanswered != nil && broken == 1 && cutOff(unanswered.err):
+		return gates.Warn("one of %d requests in company got no answer, since its connection broke", len(company)).With("%s", unanswered.says()).With("%s", count)
 	case unanswered != nil:
 		return gates.Fail("%d of %d requests in company never got an answer", broken, len(company)).With("%s", unanswered.says()).With("%s", count)
 	case salad >= 2:

@@ -2,6 +2,7 @@ package correctness
 
 import (
 	"context"
+	"errors"
 
 	"infbench/gates"
 	"infbench/stages/endpoint"
@@ -43,6 +44,9 @@ func (s Subject) failing(ctx context.Context, t turnout) (f gates.Finding, bad b
 	if t.broken == 0 {
 		return gates.Finding{}, false
 	}
+	if f, one := t.onceCut(); one && !s.floor(ctx).unanswered() {
+		return f.Under(gates.Company), true
+	}
 	f = gates.Fail("%d of %d %s at once fail, and alone they do not", t.broken, t.asked, t.what).With("%v", t.failed)
 	if t.away > 0 {
 		f = f.With("%d more were turned away", t.away)
@@ -51,6 +55,21 @@ func (s Subject) failing(ctx context.Context, t turnout) (f gates.Finding, bad b
 		f = f.With("a plain question afterwards fails too: %v", after.err)
 	}
 	return f.Under(gates.Company), true
+}
+
+// onceCut is the finding where one connection of several broke, and nothing else: that can
+// happen on a sound server. What the server itself says with a status is no accident.
+func (t turnout) onceCut() (f gates.Finding, one bool) {
+	if t.broken != 1 || t.asked < 4 || !cutOff(t.failed) {
+		return gates.Finding{}, false
+	}
+	return gates.Warn("one of %d %s got no answer, since its connection broke", t.asked, t.what).With("%v", t.failed), true
+}
+
+// cutOff reports whether a connection broke.
+func cutOff(err error) bool {
+	var f *endpoint.Failure
+	return errors.As(err, &f) && f.Kind == endpoint.BrokenOff
 }
 
 // judged is what a check may say of those that were answered: f, where they are most of
