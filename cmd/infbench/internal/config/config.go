@@ -13,6 +13,7 @@ import (
 	"github.com/xrash/smetrics"
 
 	"infbench/arrival"
+	"infbench/stages/hardware/tree"
 )
 
 // Config is a parsed configuration file. The zero Config is an empty file.
@@ -190,6 +191,11 @@ func Parse(text string) (Config, error) {
 	}{{"requests", c.Performance.Requests}, {"prompt_tokens", c.Performance.PromptTokens}, {"output_tokens", c.Performance.OutputTokens}} {
 		if n.value < 0 {
 			return Config{}, fmt.Errorf("performance.%s = %d is negative", n.key, n.value)
+		}
+	}
+	if c.Hardware.Platform != "" {
+		if err := tree.CheckPlatform(c.Hardware.Platform); err != nil {
+			return Config{}, fmt.Errorf("hardware.platform = %w", err)
 		}
 	}
 	if c.Context < 0 {
