@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"infbench/cmd/infbench/internal/app"
 	"infbench/record"
 	"infbench/stages/endpoint/endpointtest"
 )
@@ -154,5 +156,17 @@ func TestKillLeavesADraft(t *testing.T) {
 	perf, ok := run.Performance()
 	if !ok || len(perf.Levels()) != 1 || run.Parts().Ending.Complete {
 		t.Errorf("numbers %v, ending %+v", ok, run.Parts().Ending)
+	}
+}
+
+// Stopped while compiled code is read for the grid: 130.
+func TestStoppedWhileKernelsAreRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out, complaint bytes.Buffer
+	if exit := app.Run(ctx, []string{"infbench", "matrix", "--kernels", dir}, &out, &complaint); exit != 130 || !strings.Contains(complaint.String(), "interrupted while") {
+		t.Errorf("exit %d, want 130\n%s%s", exit, &out, &complaint)
 	}
 }

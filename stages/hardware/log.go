@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"infbench/gates"
+	"infbench/stages/hardware/tree"
 )
 
 var _ = checks.Add(gates.Check[Subject]{
@@ -67,11 +68,7 @@ func engineLog(ctx context.Context, s Subject) (gates.Finding, error) {
 
 // unreadable is an error without the path of the file: evidence holds no paths.
 func unreadable(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
-	return fmt.Errorf("read the engine's log: %w", err)
+	return fmt.Errorf("read the engine's log: %w", tree.WithoutPath(err))
 }
 
 // logSeen is what a log held since the engine's latest start.

@@ -12,7 +12,6 @@ import (
 // by offsets into a table of strings that may lie before or behind it.
 
 const (
-	headBytes    = 64 << 10 // the program headers lie in them
 	phdrSize     = 56
 	maxDynamic   = 64 << 10
 	maxNeeded    = 1024
@@ -92,7 +91,7 @@ func (l layout) names(dynamic []byte) []int64 {
 // Needed returns the names of the libraries that a file asks the loader for. A file that is
 // none, or that says it in no way that could be followed, asks for none.
 func Needed(r io.ReaderAt, size int64) ([]string, error) {
-	head, err := read(r, 0, min(size, headBytes))
+	head, err := read(r, 0, min(size, headSize))
 	if err != nil {
 		return nil, err
 	}
@@ -148,10 +147,10 @@ func NewAsked(want func(name string) bool) *Asked {
 
 // Write takes the next bytes of the file. It never fails.
 func (a *Asked) Write(b []byte) (int, error) {
-	if room := headBytes - len(a.head); room > 0 {
+	if room := headSize - len(a.head); room > 0 {
 		a.head = append(a.head, b[:min(room, len(b))]...)
 	}
-	if !a.known && len(a.head) == headBytes {
+	if !a.known && len(a.head) == headSize {
 		a.begin()
 	}
 	a.mention(b)

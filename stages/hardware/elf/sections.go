@@ -46,7 +46,7 @@ func Sections(r io.ReaderAt, size int64, names ...string) ([]Section, error) {
 	case n > elf.EI_DATA && !readable(h[:]):
 		return nil, nil
 	case n < len(h):
-		return nil, fmt.Errorf("the ELF header is cut short: %w", orEOF(err))
+		return nil, fmt.Errorf("the ELF header is cut short: %w", OrEOF(err))
 	}
 	if binary.LittleEndian.Uint64(h[0x28:]) == 0 {
 		return nil, nil // no sections: stripped to what the loader needs
@@ -203,8 +203,8 @@ func (t *table) name(text Span, at uint32, names []string) (string, error) {
 	return "", nil
 }
 
-// orEOF is err, or what a short read without an error means.
-func orEOF(err error) error {
+// OrEOF is err, or what a short read without an error means.
+func OrEOF(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -26,18 +25,6 @@ type Library struct {
 	Other int
 
 	objects [][]arch.CUDA // one list for each relocatable object, equal lists once
-}
-
-// Holds reports whether the library holds device code that could run anywhere.
-func (l Library) Holds() bool { return len(l.Targets)+len(l.Relocatable) > 0 }
-
-// String lists what the library can run on.
-func (l Library) String() string {
-	switch {
-	case len(l.Targets) > 0 || len(l.Relocatable) == 0:
-		return arch.Join(l.Targets)
-	}
-	return "relocatable: " + arch.Join(l.Relocatable)
 }
 
 // Section names: code that the runtime loads, and code that the device linker reads.
@@ -139,7 +126,7 @@ func (w *walker) skipZeros(at, end int64) (int64, error) {
 			return at + int64(i), nil
 		}
 		if n < len(got) {
-			return 0, fmt.Errorf("read %d bytes at %d: %w", len(got), at, orEOF(err))
+			return 0, fmt.Errorf("read %d bytes at %d: %w", len(got), at, elf.OrEOF(err))
 		}
 		at += int64(len(got))
 	}
@@ -302,17 +289,9 @@ func (w *walker) keep(relocatable bool, object []arch.CUDA) error {
 // read fills b from the file.
 func (w *walker) read(b []byte, at int64) error {
 	if n, err := w.r.ReadAt(b, at); n < len(b) {
-		return fmt.Errorf("read %d bytes at %d: %w", len(b), at, orEOF(err))
+		return fmt.Errorf("read %d bytes at %d: %w", len(b), at, elf.OrEOF(err))
 	}
 	return nil
-}
-
-// orEOF is err, or what a short read without an error means.
-func orEOF(err error) error {
-	if err == nil || errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 // Objects lists, for each relocatable object, what it was compiled for, equal lists once.

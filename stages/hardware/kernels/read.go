@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -49,10 +48,7 @@ func Read(ctx context.Context, name string, o tree.Options) (Inventory, error) {
 
 // withoutPath takes the path off an error of the file system, and the name in front.
 func withoutPath(err error, name string) string {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		err = p.Err
-	}
-	return gates.Printable(strings.TrimPrefix(err.Error(), name+": "), 300)
+	return gates.Printable(strings.TrimPrefix(tree.WithoutPath(err).Error(), name+": "), 300)
 }
 
 // piece is what one file came to.

@@ -2,18 +2,12 @@ package kernels
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 
-	"infbench/gates"
 	"infbench/stages/hardware/arch"
 )
 
 // inventorySchema names the form of a written inventory.
 const inventorySchema = "infbench.kernels/v1"
-
-// Bounds on a written inventory: an image with two engines has 300 libraries with code.
-const maxLibraries, maxMarks, maxTargets = 20_000, 20_000, 1_000
 
 type inventoryWire struct {
 	Schema    string        `json:"schema"`
@@ -66,46 +60,6 @@ func (inv Inventory) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. It refuses what cannot be an inventory.
-func (inv *Inventory) UnmarshalJSON(b []byte) error {
-	var w inventoryWire
-	if err := json.Unmarshal(b, &w); err != nil {
-		return err
-	}
-	switch {
-	case w.Schema != inventorySchema:
-		return fmt.Errorf("schema %.40q, want %q", w.Schema, inventorySchema)
-	case len(w.Libraries) > maxLibraries || len(w.Marks) > maxMarks || len(w.Damaged) > maxLibraries:
-		return errors.New("more libraries than any image has")
-	case w.Plain < 0 || w.NotELF < 0 || w.Links < 0:
-		return errors.New("a count below zero")
-	}
-	out := Inventory{
-		Name: gates.Printable(w.Name, 200), Kind: gates.Printable(w.Kind, 60), Platform: gates.Printable(w.Platform, 60), Digest: gates.Printable(w.Digest, 100),
-		Marks: printable(w.Marks), Plain: w.Plain, NotELF: w.NotELF, Links: w.Links, Notes: printable(w.Notes),
-	}
-	for _, lw := range w.Libraries {
-		l := Library{Path: gates.Printable(lw.Path, maxPath), Files: max(1, lw.Files), Needs: printable(lw.Needs)}
-		var err error
-		if l.Targets, err = targets(lw.Targets); err != nil {
-			return fmt.Errorf("%s: %w", l.Path, err)
-		}
-		for _, o := range lw.Objects {
-			ts, err := targets(o)
-			if err != nil {
-				return fmt.Errorf("%s: %w", l.Path, err)
-			}
-			l.Objects = append(l.Objects, ts)
-		}
-		out.Libraries = append(out.Libraries, l)
-	}
-	for _, d := range w.Damaged {
-		out.Damaged = append(out.Damaged, Damaged{gates.Printable(d.Path, maxPath), gates.Printable(d.Why, 300)})
-	}
-	*inv = out
-	return nil
-}
-
 // maxPath is as long as a path in a finding or a document gets.
 const maxPath = 300
 
@@ -113,29 +67,6 @@ func names(ts []arch.Target) []string {
 	out := make([]string, len(ts))
 	for i, t := range ts {
 		out[i] = t.String()
-	}
-	return out
-}
-
-func targets(list []string) ([]arch.Target, error) {
-	if len(list) > maxTargets {
-		return nil, errors.New("more targets than there are architectures")
-	}
-	var out []arch.Target
-	for _, s := range list {
-		t, err := arch.ParseTarget(s)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, t)
-	}
-	return arch.Unique(out), nil
-}
-
-func printable(list []string) []string {
-	var out []string
-	for _, s := range list {
-		out = append(out, gates.Printable(s, maxPath))
 	}
 	return out
 }

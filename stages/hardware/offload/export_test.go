@@ -20,3 +20,12 @@ func Head(b []byte) (targets []arch.AMD, length int64, err error) {
 	}
 	return arch.Unique(h.targets), h.length, nil
 }
+
+// Holds reports whether the library holds device code that could run anywhere.
+func (l Library) Holds() bool { return len(l.Targets) > 0 }
+
+// String lists what the library can run on.
+func (l Library) String() string { return arch.Join(l.Targets) }
+
+// On returns how the best of the code reaches the device.
+func (l Library) On(d arch.Device) arch.Reach { return arch.Best(l.Targets, d) }

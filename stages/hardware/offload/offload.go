@@ -26,15 +26,6 @@ type Library struct {
 	Elsewhere bool
 }
 
-// Holds reports whether the library holds device code that could run anywhere.
-func (l Library) Holds() bool { return len(l.Targets) > 0 }
-
-// String lists what the library can run on.
-func (l Library) String() string { return arch.Join(l.Targets) }
-
-// On returns how the best of the code reaches the device.
-func (l Library) On(d arch.Device) arch.Reach { return arch.Best(l.Targets, d) }
-
 // Names of sections: bundles, and the mark of a library whose code was taken out. What
 // .hipFatBinSegment holds are pointers to the bundles.
 const (

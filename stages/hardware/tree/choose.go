@@ -3,12 +3,15 @@ package tree
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"infbench/gates"
 )
 
 // candidate is an image of an archive or layout.
@@ -137,15 +140,29 @@ func dockerCandidates(s store) ([]candidate, error) {
 	return found, nil
 }
 
+// platformForm is "os/arch" or "os/arch/variant".
+var platformForm = regexp.MustCompile(`^[a-z0-9._-]+/[a-z0-9._-]+(/[a-z0-9._-]+)?$`)
+
+// CheckPlatform says what is wrong with a platform that no image could be for.
+func CheckPlatform(s string) error {
+	if !platformForm.MatchString(s) {
+		return fmt.Errorf("%s is no platform: want os/arch or os/arch/variant, such as linux/arm64", gates.Quote(s, 60))
+	}
+	return nil
+}
+
 // parsePlatform returns the platform that is asked for: when none is named, Linux on this
 // machine's architecture.
 func parsePlatform(s string) (v1.Platform, error) {
 	if s == "" {
 		return v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, nil
 	}
+	if err := CheckPlatform(s); err != nil {
+		return v1.Platform{}, err
+	}
 	p, err := v1.ParsePlatform(s)
-	if err != nil || p.OS == "" || p.Architecture == "" {
-		return v1.Platform{}, fmt.Errorf("no platform: %s: name one such as linux/arm64", printable(s))
+	if err != nil {
+		return v1.Platform{}, fmt.Errorf("the platform %s: %s", printable(s), printable(err.Error()))
 	}
 	return *p, nil
 }

@@ -82,14 +82,14 @@ func openFile(root *os.Root, path string) (*opened, error) {
 	// Asked before it is opened: opening a pipe would wait for its writer.
 	info, err := root.Lstat(path)
 	if err != nil {
-		return nil, bare(err)
+		return nil, WithoutPath(err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
 	f, err := root.Open(path)
 	if err != nil {
-		return nil, bare(err)
+		return nil, WithoutPath(err)
 	}
 	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
 		_ = f.Close() // it was not read
@@ -104,13 +104,13 @@ type opened struct{ f *os.File }
 // Read implements [io.Reader].
 func (o *opened) Read(b []byte) (int, error) {
 	n, err := o.f.Read(b)
-	return n, bare(err)
+	return n, WithoutPath(err)
 }
 
 // ReadAt implements [io.ReaderAt].
 func (o *opened) ReadAt(b []byte, off int64) (int, error) {
 	n, err := o.f.ReadAt(b, off)
-	return n, bare(err)
+	return n, WithoutPath(err)
 }
 
 // Close implements [io.Closer].

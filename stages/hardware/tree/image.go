@@ -145,7 +145,7 @@ func (v *visitor) explain(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	}
-	return fmt.Errorf("not readable to its end (%w): copy or save the image again", bare(err))
+	return fmt.Errorf("not readable to its end (%w): copy or save the image again", WithoutPath(err))
 }
 
 // check compares a layer with what the image says of it.
@@ -174,7 +174,7 @@ func verified(s store, h v1.Hash, what string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("its %s %s is missing: save the image again, whole", what, h)
 	case err != nil:
-		return nil, fmt.Errorf("its %s %s: %w", what, h, bare(err))
+		return nil, fmt.Errorf("its %s %s: %w", what, h, WithoutPath(err))
 	}
 	hasher, err := v1.Hasher(h.Algorithm)
 	if err != nil {
@@ -237,7 +237,7 @@ func openDocker(s store, d tarball.Descriptor) (*image, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errors.New("its configuration is missing: save the image again, whole")
 	case err != nil:
-		return nil, fmt.Errorf("its configuration: %w", bare(err))
+		return nil, fmt.Errorf("its configuration: %w", WithoutPath(err))
 	}
 	img := &image{config: v1.Hash{Algorithm: "sha256", Hex: fmt.Sprintf("%x", sha256.Sum256(raw))}}
 	if img.file, err = parseConfig(raw); err != nil {
@@ -272,7 +272,7 @@ func parseJSON[T any](s store, name string) (doc T, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return doc, fmt.Errorf("without %s: save the image again, whole", name)
 	case err != nil:
-		return doc, fmt.Errorf("%s: %w", name, bare(err))
+		return doc, fmt.Errorf("%s: %w", name, WithoutPath(err))
 	}
 	if err := json.Unmarshal(raw, &doc); err != nil {
 		return doc, fmt.Errorf("%s is not readable (%s): copy or save the image again", name, printable(err.Error()))

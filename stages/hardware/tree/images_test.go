@@ -411,7 +411,7 @@ func TestPlatforms(t *testing.T) {
 		{"as an archive", tarred(t, both), "linux/amd64", "a linux/amd64", ""},
 		{"as a stream", gzipped(t, tarred(t, both)), "linux/riscv64", "a linux/riscv64", ""},
 		{"not there", both, "linux/s390x", "", "layout: no image for linux/s390x, only for linux/amd64, linux/arm64/v8, linux/riscv64: ask for one of them"},
-		{"no platform", both, "arm64", "", "no platform: arm64"},
+		{"no platform", both, "arm64", "", `"arm64" is no platform`},
 		{"the only one", one, "", "a s390x", ""},
 		{"the only one, and another was asked for", one, "linux/arm64", "", "no image for linux/arm64, only for linux/s390x"},
 		{"two images", two, "linux/amd64", "", "2 images (engine-1.2"},

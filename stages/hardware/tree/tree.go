@@ -66,7 +66,6 @@ type Report struct {
 	Layers   int       // of the image
 	Entries  int       // files, folders and links that were passed, those of hidden ones too
 	Links    int       // symbolic links among them, which are not followed; see Options.CountLink
-	Bytes    int64     // of streams that were unpacked
 	Notes    []string  // what was passed over, and why
 }
 
@@ -107,7 +106,7 @@ func Read[T any](ctx context.Context, path string, o Options, visit func(File) (
 		return nil, v.report, context.Cause(ctx)
 	}
 	if err != nil {
-		return nil, v.report, fmt.Errorf("%s: %w", printable(filepath.Base(path)), bare(err))
+		return nil, v.report, fmt.Errorf("%s: %w", printable(filepath.Base(path)), WithoutPath(err))
 	}
 	var out []Found[T]
 	for path, id := range v.seen.files {
@@ -207,7 +206,7 @@ func (v *visitor) keep(path string, id int, keep bool) entry {
 
 // broken keeps a file that could not be read.
 func (v *visitor) broken(path string, err error) entry {
-	return v.keep(path, v.damaged(bare(err)), true)
+	return v.keep(path, v.damaged(WithoutPath(err)), true)
 }
 
 // link counts a symbolic link.
@@ -233,11 +232,11 @@ func (v *visitor) note() {
 	}
 	slices.Sort(lines)
 	v.report.Notes = append(v.report.Notes, lines...)
-	v.report.Bytes = v.unpacked
 }
 
-// bare takes the path off an error of the file system: Read names the last part of it.
-func bare(err error) error {
+// WithoutPath takes the path off an error of the file system: evidence holds none, and Read
+// names the last part of it.
+func WithoutPath(err error) error {
 	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err
 	}

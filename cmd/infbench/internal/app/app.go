@@ -191,13 +191,15 @@ Examples:
 
 Exit codes: 0 healthy · 1 warnings only (something was skipped or warned of) · 2 hard failure ·
 64 nothing was examined (usage, configuration) · 130 interrupted (what was measured is kept)`,
-		HideVersion:    true,
-		HideHelp:       false,
-		Commands:       commands,
-		Writer:         c.out,
-		ErrWriter:      c.err,
-		ExitErrHandler: func(*cli.Context, error) {},
-		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
+		HideVersion: true,
+		// A path may hold a comma; flags that take several values between commas split them.
+		DisableSliceFlagSeparator: true,
+		HideHelp:                  false,
+		Commands:                  commands,
+		Writer:                    c.out,
+		ErrWriter:                 c.err,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return err },
 		CommandNotFound: func(*cli.Context, string) {
 		},
 		Action: func(ctx *cli.Context) error {

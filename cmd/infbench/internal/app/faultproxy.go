@@ -69,9 +69,9 @@ Examples:
 
 // specsOf joins what the flag library split at commas: a fault's own parameters are
 // separated by them.
-func specsOf(parts []string) []string {
+func specsOf(values []string) []string {
 	var out []string
-	for _, p := range parts {
+	for _, p := range separated(values) {
 		if name, _, _ := strings.Cut(p, ":"); len(out) > 0 && strings.Contains(name, "=") {
 			out[len(out)-1] += "," + p
 			continue

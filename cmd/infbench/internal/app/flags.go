@@ -14,6 +14,7 @@ import (
 	"infbench/cmd/infbench/internal/config"
 	"infbench/internal/whole"
 	"infbench/stages/correctness/parity"
+	"infbench/stages/hardware/tree"
 	"infbench/stages/performance"
 )
 
@@ -170,6 +171,9 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	if ctx.IsSet("kernels") {
 		s.Hardware.Kernels = ctx.StringSlice("kernels")
 	}
+	if err := platformOf(ctx); err != nil {
+		return s, err
+	}
 	if ctx.IsSet("platform") {
 		s.Hardware.Platform = ctx.String("platform")
 	}
@@ -206,6 +210,25 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	return s, s.secrets()
 }
 
+// platformOf refuses a --platform that is none, before anything is read.
+func platformOf(ctx *cli.Context) error {
+	if name := ctx.String("platform"); name != "" {
+		if err := tree.CheckPlatform(name); err != nil {
+			return usagef("--platform %v", err)
+		}
+	}
+	return nil
+}
+
+// separated splits values at commas, for flags whose values have none of their own.
+func separated(values []string) []string {
+	var out []string
+	for _, v := range values {
+		out = append(out, strings.Split(v, ",")...)
+	}
+	return out
+}
+
 // readable says why a file cannot be read, without its name.
 func readable(path string) error {
 	info, err := os.Stat(path)
@@ -218,11 +241,7 @@ func readable(path string) error {
 			return f.Close()
 		}
 	}
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
+	return tree.WithoutPath(err)
 }
 
 // reportable finds out whether the report can be written, before anything is asked.
@@ -300,11 +319,11 @@ func (s *settings) load(ctx *cli.Context) error {
 	return nil
 }
 
-// splitModels joins what the flag library split at commas: a model's own arguments
-// are separated by them too.
-func splitModels(parts []string) []string {
+// splitModels takes models that commas separate apart: a model's own arguments are
+// separated by them too.
+func splitModels(values []string) []string {
 	var out []string
-	for _, p := range parts {
+	for _, p := range separated(values) {
 		if len(out) > 0 && !strings.Contains(p, ":") && strings.Contains(p, "=") {
 			out[len(out)-1] += "," + p
 			continue

@@ -1,12 +1,12 @@
 package app
 
 import (
+	"bufio"
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -30,8 +30,8 @@ func stock(ctx context.Context, h config.Hardware) ([]kernels.Inventory, error) 
 	return out, nil
 }
 
-// maxReport bounds a report that inventories are read from.
-const maxReport = 256 << 20
+// Bounds on what a matrix is made of: an inventory of an image has 200 kB.
+const maxReport, maxInventories = 64 << 20, 1_000
 
 // inventories reads what is at a path: compiled code, or a report of stage 1 about some.
 func inventories(ctx context.Context, path, platform string) ([]kernels.Inventory, error) {
@@ -41,33 +41,35 @@ func inventories(ctx context.Context, path, platform string) ([]kernels.Inventor
 	return stock(ctx, config.Hardware{Kernels: []string{path}, Platform: platform})
 }
 
-// reported reads the inventories of a report; nil where the file is none.
+// reported reads the inventories of a report; nil where the file is none, which its first
+// byte tells: no archive, wheel or library begins with a brace.
 func reported(path string) ([]kernels.Inventory, error) {
-	if !strings.HasSuffix(path, ".json") {
-		return nil, nil
-	}
+	// Asked before it is opened: opening a pipe would wait for its writer.
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, usagef("%.120q is no regular file", path)
+		return nil, nil // what cannot be read as code says so itself
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usagef("%.120q cannot be read", path)
+		return nil, nil
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxReport+1))
-	if err != nil || len(b) > maxReport {
-		return nil, usagef("%.120q is larger than any report, or cannot be read", path)
+	r := bufio.NewReader(f)
+	if first, _ := r.Peek(1); string(first) != "{" {
+		return nil, nil
 	}
-	var report struct {
-		Kernels struct {
-			Inventories []kernels.Inventory `json:"inventories"`
-		} `json:"kernels"`
+	if info.Size() > maxReport {
+		return nil, usagef("%.120q is larger than %d MiB, which no report is", path, maxReport>>20)
 	}
-	if err := json.Unmarshal(b, &report); err != nil || len(report.Kernels.Inventories) == 0 {
-		return nil, usagef("%.120q is no report with kernels; infbench stage1 --kernels PATH --json writes one", path)
+	b := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	if _, err := b.ReadFrom(io.LimitReader(r, info.Size())); err != nil { // what is written meanwhile is left out
+		return nil, usagef("%.120q cannot be read: %v", path, tree.WithoutPath(err))
 	}
-	return report.Kernels.Inventories, nil
+	list, err := kernels.ReadReport(b.Bytes())
+	if err != nil {
+		return nil, usagef("%.120q is no report with kernels: %.300s; infbench stage1 --kernels PATH --json writes one", path, err)
+	}
+	return list, nil
 }
 
 // commonDevices are what kernels are shown against where no device is named.
@@ -79,7 +81,10 @@ func kernelMatrix(c console, ctx *cli.Context) error {
 		return usagef("no image; give archives, folders, wheels, or reports of stage 1")
 	}
 	var g render.KernelGrid
-	names := ctx.StringSlice("device")
+	if err := platformOf(ctx); err != nil {
+		return err
+	}
+	names := separated(ctx.StringSlice("device"))
 	if len(names) == 0 {
 		names = commonDevices
 	}
@@ -97,11 +102,13 @@ func kernelMatrix(c console, ctx *cli.Context) error {
 		list, err := inventories(ctx.Context, path, ctx.String("platform"))
 		if err != nil {
 			if ctx.Context.Err() != nil {
-				return fmt.Errorf("stopped while %.120q was read: %w", path, err)
+				return stoppedWhile(ctx.Context, fmt.Sprintf("%.120q was read; nothing is shown", path))
 			}
 			return err
 		}
-		g.Inventories = append(g.Inventories, list...)
+		if g.Inventories = append(g.Inventories, list...); len(g.Inventories) > maxInventories {
+			return usagef("more than %d images and reports of some; give fewer", maxInventories)
+		}
 	}
 	switch {
 	case ctx.Bool("json"):

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -93,7 +94,12 @@ func readInto(ctx context.Context, c console, b *matrix.Builder, path string) er
 		return usagef("record file: %v", err)
 	}
 	defer func() { _ = f.Close() }()
-	for run, err := range record.Read(f) {
+	r := bufio.NewReader(f)
+	// A record has one document a line; a report begins with a brace alone.
+	if first, _ := r.Peek(2); string(first) == "{\n" {
+		return usagef("%.120q is a report and no record file; with --kernels, the matrix is made of reports of stage 1", path)
+	}
+	for run, err := range record.Read(r) {
 		if ctx.Err() != nil {
 			return stoppedWhile(ctx, "records were read; nothing is shown")
 		}

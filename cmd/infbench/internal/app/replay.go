@@ -59,7 +59,7 @@ func runReplay(c console, ctx *cli.Context) error {
 	if err != nil {
 		return usageError{err.Error()}
 	}
-	only, err := numbers(ctx.StringSlice("only"), len(b.Exchanges()))
+	only, err := numbers(separated(ctx.StringSlice("only")), len(b.Exchanges()))
 	if err != nil {
 		return err
 	}

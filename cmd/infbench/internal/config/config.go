@@ -13,6 +13,7 @@ import (
 	"github.com/xrash/smetrics"
 
 	"infbench/arrival"
+	"infbench/stages/hardware/tree"
 )
 
 // Config is a parsed configuration file. The zero Config is an empty file.
@@ -192,6 +193,11 @@ func Parse(text string) (Config, error) {
 			return Config{}, fmt.Errorf("performance.%s = %d is negative", n.key, n.value)
 		}
 	}
+	if c.Hardware.Platform != "" {
+		if err := tree.CheckPlatform(c.Hardware.Platform); err != nil {
+			return Config{}, fmt.Errorf("hardware.platform = %w", err)
+		}
+	}
 	if c.Context < 0 {
 		return Config{}, fmt.Errorf("context = %d is negative", c.Context)
 	}
@@ -201,7 +207,7 @@ func Parse(text string) (Config, error) {
 // known lists every key of a file.
 var known = []string{
 	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
-	"hardware.device", "hardware.kernels", "hardware.platform", "correctness.budget", "correctness.batch_invariant", "correctness.precision", "reference.target", "reference.model", "reference.api_key_env", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
+	"hardware.device", "hardware.kernels", "hardware.platform", "hardware.engine_log", "correctness.budget", "correctness.batch_invariant", "correctness.precision", "reference.target", "reference.model", "reference.api_key_env", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
 	"performance.output_tokens", "performance.tokenizer",
 }
 

@@ -55,13 +55,17 @@ func (k *Kernels) wire() *kernelsWire {
 // shownLibraries is how many libraries are listed where not all are wanted.
 const shownLibraries = 20
 
+// shownNotes is how many notes of what was passed over are shown likewise.
+const shownNotes = 4
+
 // KernelList lists the libraries of each inventory, the worst first.
 func KernelList(w io.Writer, s Style, k Kernels) {
 	if s.Quiet {
 		return
 	}
-	rows := kernels.Join(k.Inventories...).On(k.Device).Rows
-	if len(rows) == 0 {
+	all := kernels.Join(k.Inventories...)
+	rows := all.On(k.Device).Rows
+	if len(rows)+len(all.Notes) == 0 {
 		return
 	}
 	for _, inv := range k.Inventories {
@@ -76,6 +80,13 @@ func KernelList(w io.Writer, s Style, k Kernels) {
 		fmt.Fprintf(t, "  %s\t%s\t%s\n", gates.Printable(r.Path, 100), reachOf(r, k.Device), r.Library)
 	}
 	_ = t.Flush()
+	for i, n := range all.Notes {
+		if i == shownNotes && !s.All {
+			fmt.Fprintf(w, "  … and %d more notes (--all lists them)\n", len(all.Notes)-i)
+			break
+		}
+		fmt.Fprintf(w, "  note: %s\n", gates.Printable(n, 300))
+	}
 }
 
 // titleOf names an inventory and what it is.
@@ -121,6 +132,13 @@ type KernelGrid struct {
 // kernelLegend explains the cells.
 const kernelLegend = "native: made for the device · compatible: made for another that it stands in for · slow start: the driver compiles first · no backend: an optional one does not run · fails: something that is needed does not run"
 
+// outcomeOf is an outcome with a reason of bounded length: a library may be for a thousand
+// architectures, and says so once for each device.
+func outcomeOf(inv kernels.Inventory, d arch.Device) (kernels.Outcome, string) {
+	o, why := inv.Outcome(d)
+	return o, gates.Printable(why, 400)
+}
+
 // Text writes the grid and, below it, what decided each cell that is not native.
 func (g KernelGrid) Text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 2, 8, 3, ' ', 0)
@@ -133,10 +151,10 @@ func (g KernelGrid) Text(w io.Writer) error {
 	for _, inv := range g.Inventories {
 		fmt.Fprint(t, titleOf(inv))
 		for _, d := range g.Devices {
-			o, reason := inv.Outcome(d)
+			o, reason := outcomeOf(inv, d)
 			fmt.Fprintf(t, "\t%s", o)
 			if reason != "" {
-				fmt.Fprintf(&why, "\n%s on %s: %s\n  %s\n", gates.Printable(inv.Name, 80), d, o, gates.Printable(reason, 400))
+				fmt.Fprintf(&why, "\n%s on %s: %s\n  %s\n", gates.Printable(inv.Name, 80), d, o, reason)
 			}
 		}
 		fmt.Fprintln(t)
@@ -160,7 +178,7 @@ func (g KernelGrid) Markdown(w io.Writer) error {
 	for _, inv := range g.Inventories {
 		fmt.Fprintf(&b, "| %s |", matrix.MarkdownText(titleOf(inv)))
 		for _, d := range g.Devices {
-			o, reason := inv.Outcome(d)
+			o, reason := outcomeOf(inv, d)
 			fmt.Fprintf(&b, " %s |", o)
 			if reason != "" {
 				fmt.Fprintf(&why, "\n- %s on %s: **%s**, %s", matrix.MarkdownText(inv.Name), d, o, matrix.MarkdownText(reason))
@@ -186,7 +204,7 @@ func (g KernelGrid) JSON(w io.Writer) error {
 	cells := []cell{}
 	for _, inv := range g.Inventories {
 		for _, d := range g.Devices {
-			o, why := inv.Outcome(d)
+			o, why := outcomeOf(inv, d)
 			cells = append(cells, cell{inv.Name, inv.Digest, inv.Engines(), d.String(), o, why})
 		}
 	}
