@@ -31,8 +31,9 @@ func Read(ctx context.Context, name string, o tree.Options) (Inventory, error) {
 		return isLibrary(path.Base(file))
 	}
 	found, report, err := tree.Read(ctx, name, o, func(f tree.File) (piece, bool, error) { return visit(prefix, f) })
-	inv := Inventory{Marks: links,
-		Name: gates.Printable(path.Base(strings.ReplaceAll(name, `\`, "/")), 200), Kind: string(report.Kind), Platform: report.Platform,
+	inv := Inventory{
+		Marks: links,
+		Name:  gates.Printable(path.Base(strings.ReplaceAll(name, `\`, "/")), 200), Kind: string(report.Kind), Platform: report.Platform,
 		Digest: cmp.Or(report.Manifest, report.Config), Links: report.Links, Notes: report.Notes,
 	}
 	if ctx.Err() != nil {
