@@ -77,13 +77,17 @@ func TestKnownLines(t *testing.T) {
 	}
 }
 
-// No line of a healthy engine is known.
+// No line of a healthy engine is known, nor one that only sounds like a known one, that
+// denies it, or in which a person's words stand.
 func TestHealthyLines(t *testing.T) {
 	t.Parallel()
 	for _, line := range linesOf(t, "healthy-lines.txt") {
-		low := lower([]byte(line))
-		for _, b := range badLines {
-			if b.matches(low) {
+		seen, err := scanLog(t.Context(), strings.NewReader(line), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, k := range seen.kinds {
+			if b := badLines[i]; k.times > 0 {
 				t.Errorf("%q is taken for %s: %s", line, b.mode, b.means)
 			}
 		}
@@ -98,7 +102,7 @@ func TestExcerptIsPrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := seen.finding(false)
+	f := seen.finding()
 	all := f.Summary() + strings.Join(f.Evidence(), "\n")
 	for _, secret := range []string{"SECRET", "host7", "10.1.2.3", "10.9.8.7", "\x1b", "\x07", "\u202e"} {
 		if strings.Contains(all, secret) {
@@ -107,6 +111,98 @@ func TestExcerptIsPrivate(t *testing.T) {
 	}
 	if f.Status() != gates.Failed || !strings.Contains(all, "CUDA error") {
 		t.Errorf("%s %q", f.Status(), all)
+	}
+}
+
+// Each of these held SECRET, in a place where a key, an address or a name may stand.
+func TestSecretsAreTakenOut(t *testing.T) {
+	t.Parallel()
+	for _, rest := range linesOf(t, "secret-lines.txt") {
+		seen, err := scanLog(t.Context(), strings.NewReader("CUDA error: "+rest), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := seen.finding()
+		all := f.Summary() + strings.Join(f.Evidence(), "\n")
+		if f.Status() != gates.Failed || strings.Contains(strings.ToLower(all), "secret") {
+			t.Errorf("%q is quoted as %q", rest, f.Summary())
+		}
+	}
+}
+
+// What helps to find the fault stays.
+func TestFilesAndModulesStay(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"CUDA error: in model.py", "CUDA error: flash_attn.so", "CUDA error: libcudart.so.12", "torch.OutOfMemoryError: Allocation on device 0", "CUDA error: ggml-cuda.cu:88"} {
+		if got := excerpt([]byte(text)); got != gates.Quote(text, 200) {
+			t.Errorf("%q is quoted as %s", text, got)
+		}
+	}
+}
+
+// A log that could not be read for what it is does not pass.
+func TestLittleReadIsNoPass(t *testing.T) {
+	t.Parallel()
+	wide := func(s string) string { return strings.Join(strings.Split(s, ""), "\x00") + "\x00" }
+	for name, c := range map[string]struct{ text, want string }{
+		"UTF-16 with its mark":           {"\xff\xfe\x00\x4e\x8c\x4e", "UTF-16"},
+		"UTF-16 without":                 {wide("INFO ready\nCUDA error: x\n"), "UTF-16"},
+		"big-endian":                     {"\xfe\xff\x4e\x00", "UTF-16"},
+		"blank":                          {"\n \r\n\t\n", "blank lines alone, 3 lines read"},
+		"one line longer than is read":   {strings.Repeat("x", maxLogLine+1), "longer than 64 KiB"},
+		"one line larger than the end":   {strings.Repeat("x", maxLog+1), "no line was read"},
+		"a break of line and a long one": {"ready\n" + strings.Repeat("x", maxLog), "no line was read"},
+	} {
+		path := filepath.Join(t.TempDir(), "engine.log")
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if v := gates.Run(t.Context(), logCheck(t)[0], Subject{Log: path}); v.Status() != gates.Skipped || !strings.Contains(v.Summary(), c.want) {
+			t.Errorf("%s: %s %s", name, v.Status(), v.Summary())
+		}
+	}
+}
+
+// Lines are counted from where the reading began, and that is said.
+func TestLinesOfTheEndAreSaidToBe(t *testing.T) {
+	t.Parallel()
+	seen, err := scanLog(t.Context(), strings.NewReader("half\nready\n\nCUDA error: x\n"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := seen.finding(); !strings.Contains(f.Summary(), "line 3 of the last 64 MiB") {
+		t.Error(f.Summary())
+	}
+}
+
+// The sieve looks for the first bytes of an anchor, and for all of them.
+func TestAnchorsAreLongEnough(t *testing.T) {
+	t.Parallel()
+	for _, a := range anchors() {
+		if len(a) < sieveBytes || !worthALook.lets([]byte("x"+strings.ToUpper(a))) {
+			t.Errorf("%q is not let through", a)
+		}
+	}
+}
+
+func BenchmarkScanLog(b *testing.B) {
+	healthy, err := os.ReadFile(filepath.Join("testdata", "log", "pass-healthy.txtar"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"healthy": string(healthy), "blank": "\n", "coloured": "\x1b[0;36m(EngineCore pid=310)\x1b[0;0m INFO [loggers.py:123] Running: 1 reqs\n",
+		"bad": "RuntimeError: CUDA error: unspecified launch failure\n", "denied": "no NaN detected, CUDA error: 0\n", "denied-long": strings.Repeat("no NaN detected, ", 3000) + "\n",
+	} {
+		b.Run(name, func(b *testing.B) {
+			all := []byte(strings.Repeat(text, maxLog/len(text)))
+			b.SetBytes(int64(len(all)))
+			for b.Loop() {
+				if _, err := scanLog(b.Context(), bytes.NewReader(all), false); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 
@@ -125,6 +221,7 @@ func TestLogIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	write(0, bytes.Repeat([]byte("ready\n"), maxLog/6+1))
 	write(0, bad) // more than 64 MiB before the end
 	write(maxLog+1000, append([]byte("\n"), long...))
 	if err := f.Close(); err != nil {
