@@ -223,42 +223,55 @@ func anchors() []string {
 	return out
 }
 
-// A sieve lets the lines through that may hold an anchor: almost all of a log holds none,
-// and one look at each byte says so.
+// A sieve lets the lines through that hold an anchor: almost all of a log holds none, and
+// one look at each byte says so.
 type sieve struct {
-	bits   [1 << 10]uint64
-	begins map[uint64]bool // the first bytes of an anchor
+	bits  [1 << 10]uint64
+	rests map[uint64][]string // what anchors go on with behind their first bytes
 }
 
-// sieveBytes is how much of an anchor is looked for; none may be shorter.
+// sieveBytes is how much of an anchor is looked for first; none may be shorter.
 const sieveBytes = 6
 
 var worthALook = newSieve(anchors())
 
 func newSieve(anchors []string) *sieve {
-	s := &sieve{begins: map[uint64]bool{}}
+	s := &sieve{rests: map[uint64][]string{}}
 	for _, a := range anchors {
 		var w uint64
 		for i := range sieveBytes {
 			w = w<<8 | uint64(a[i])
 		}
-		s.begins[w] = true
+		s.rests[w] = append(s.rests[w], a[sieveBytes:])
 		word, bit := place(w)
 		s.bits[word] |= bit
 	}
 	return s
 }
 
-// lets reports whether a line, in any case, may hold an anchor.
+// lets reports whether a line, in any case, holds an anchor.
 func (s *sieve) lets(line []byte) bool {
 	var w uint64
-	for _, c := range line {
+	for i, c := range line {
 		w = (w<<8 | uint64(small[c])) & (1<<(8*sieveBytes) - 1)
-		if word, bit := place(w); s.bits[word]&bit != 0 && s.begins[w] {
+		if word, bit := place(w); s.bits[word]&bit != 0 && slices.ContainsFunc(s.rests[w], func(rest string) bool { return begins(line[i+1:], rest) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// begins reports whether a line, in any case, begins with a text in lower case.
+func begins(line []byte, text string) bool {
+	if len(line) < len(text) {
+		return false
+	}
+	for i := range len(text) {
+		if small[line[i]] != text[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // place is the bit of a few bytes: Fibonacci hashing to 16 bits.

@@ -191,7 +191,7 @@ func BenchmarkScanLog(b *testing.B) {
 		b.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"healthy": string(healthy), "blank": "\n", "coloured": "\x1b[0;36m(EngineCore pid=310)\x1b[0;0m INFO [loggers.py:123] Running: 1 reqs\n",
+		"healthy": string(healthy), "requests": "INFO [loggers.py:123] Engine 000: Avg prompt throughput: 12.0 tokens/s, Running: 1 reqs\n", "blank": "\n", "coloured": "\x1b[0;36m(EngineCore pid=310)\x1b[0;0m INFO [loggers.py:123] Running: 1 reqs\n",
 		"bad": "RuntimeError: CUDA error: unspecified launch failure\n", "denied": "no NaN detected, CUDA error: 0\n", "denied-long": strings.Repeat("no NaN detected, ", 3000) + "\n",
 	} {
 		b.Run(name, func(b *testing.B) {
