@@ -70,6 +70,9 @@ func compare(told string, s Subject, here []record.Accelerator) gates.Finding {
 	case s.Device != "":
 		return gates.Pass("named: %s; the engine does not tell", s.Device)
 	}
+	if !s.served() && len(s.Kernels) == 0 {
+		return gates.NotApply("neither a server nor kernels were named, and no device")
+	}
 	next := "infbench … --device NAME, such as sm_90 or gfx942"
 	if len(here) > 0 {
 		next = "infbench … --device auto, for the accelerator of this machine, or --device NAME"
