@@ -1,5 +1,5 @@
-// Package fatbin lists the device code inside CUDA libraries and says on which
-// device it can run.
+// Package fatbin lists the device code inside CUDA libraries, and of modules by themselves.
+// What runs on which device is said by package arch.
 //
 // A CUDA library is an ELF file with fat binaries in sections of its own. A fat
 // binary is a row of regions, a region a row of entries, and an entry one kernel
