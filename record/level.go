@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,15 @@ import (
 
 // definitions names the formulas by which figures follow from samples. It changes
 // when a formula does; figures of other definitions are never compared.
-const definitions = "infbench.figures/v1"
+const definitions = "infbench.figures/v2"
+
+// firstFigures are the figures of the first version; the formulas of those have not changed.
+const firstDefinitions = "infbench.figures/v1"
+
+var firstFigures = []string{
+	"issued", "good", "warmup", "failed", "ttft", "ttfo", "tpot", "itl", "chunk_gap", "e2e", "dispatch_lag", "prefill_nominal", "prefill_computed", "decode", "emitted",
+	"in_flight_mean", "in_flight_p99", "in_flight_peak", "prompt_tokens_p50", "output_tokens_p50", "cached_tokens_p50", "fresh_connections", "coalesced_reads",
+}
 
 // LevelParts is what a [Level] is made of.
 type LevelParts struct {
@@ -53,7 +62,17 @@ type Level struct {
 	void      []string
 	figures   Figures
 	hasFigure bool
+	form      form
 }
+
+// form is the version in which a level is written: one that was read is written again as it
+// was, since the digest of its line is about that.
+type form struct {
+	columns     []string
+	definitions string
+}
+
+var currentForm = form{sampleColumns(), definitions}
 
 type steady struct {
 	Tokens int   `json:"tokens"`
@@ -67,6 +86,7 @@ func NewLevel(p LevelParts) (Level, error) {
 		chunkGap: newDistribution(p.ChunkGaps, ""),
 		tokenGap: newDistribution(p.TokenGaps, p.TokenGapsWithheld),
 		steady:   steady{p.SteadyTokens, int64(p.SteadyFor)},
+		form:     currentForm,
 	}
 	return l.settled()
 }
@@ -356,7 +376,7 @@ func (w distributionWire) distribution() (Distribution, error) {
 }
 
 func (l Level) encode() ([]byte, error) {
-	figures, err := json.Marshal(l.figures.wire())
+	figures, err := l.figures.encode(l.form.definitions)
 	if err != nil {
 		return nil, err
 	}
@@ -368,12 +388,12 @@ func (l Level) encode() ([]byte, error) {
 	}
 	w := wire{
 		levelWire: levelWire{
-			Arrival: l.arrival, WindowNS: int64(l.window), Void: l.void, NoRates: l.noRates, Steady: l.steady, Columns: sampleColumns, Figures: figures,
+			Arrival: l.arrival, WindowNS: int64(l.window), Void: l.void, NoRates: l.noRates, Steady: l.steady, Columns: l.form.columns, Figures: figures,
 		},
 		ChunkGap: l.chunkGap.wire(), TokenGap: l.tokenGap.wire(),
 	}
 	for _, s := range l.samples {
-		w.Samples = append(w.Samples, s.row())
+		w.Samples = append(w.Samples, s.row(l.form.columns))
 	}
 	return json.Marshal(w)
 }
@@ -383,18 +403,18 @@ func decodeLevel(raw []byte) (Level, error) {
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return Level{}, err
 	}
-	if !slices.Equal(w.Columns, sampleColumns) {
-		return Level{}, errors.New("the sample columns are not those of this schema")
+	read, err := rowReader(w.Columns)
+	if err != nil {
+		return Level{}, err
 	}
 	l := Level{arrival: w.Arrival, window: time.Duration(w.WindowNS), noRates: w.NoRates, void: w.Void, steady: w.Steady}
 	for i, row := range w.Samples {
-		s, err := parseRow(row)
+		s, err := read(row)
 		if err != nil {
 			return Level{}, fmt.Errorf("sample %d: %w", i, err)
 		}
 		l.samples = append(l.samples, s)
 	}
-	var err error
 	if l.chunkGap, err = w.ChunkGap.distribution(); err != nil {
 		return Level{}, err
 	}
@@ -404,18 +424,48 @@ func decodeLevel(raw []byte) (Level, error) {
 	if l, err = l.settled(); err != nil {
 		return Level{}, err
 	}
-	// The figures stand in the file for other readers; here they are worked out again,
-	// and a figure that does not follow from its samples is refused.
-	again, err := json.Marshal(l.figures.wire())
+	// Figures stand in a file for other readers; here they are worked out again, and one
+	// that does not follow from its samples is refused.
+	var head struct {
+		Definitions string `json:"definitions"`
+	}
+	if err := json.Unmarshal(w.Figures, &head); err != nil {
+		return Level{}, errNotFollowing
+	}
+	l.form = form{w.Columns, head.Definitions}
+	again, err := l.figures.encode(l.form.definitions)
 	if err != nil {
 		return Level{}, err
 	}
-	var written, derived any
-	if json.Unmarshal(w.Figures, &written) != nil || json.Unmarshal(again, &derived) != nil || !reflect.DeepEqual(written, derived) {
-		return Level{}, errors.New("the figures do not follow from the samples")
+	var was, is any
+	if json.Unmarshal(w.Figures, &was) != nil || json.Unmarshal(again, &is) != nil || !reflect.DeepEqual(was, is) {
+		return Level{}, errNotFollowing
 	}
 	return l, nil
 }
+
+// encode writes the figures as a version of the definitions has them.
+func (f Figures) encode(version string) (json.RawMessage, error) {
+	all, err := json.Marshal(f.wire())
+	if err != nil || version == definitions {
+		return all, err
+	}
+	if version != firstDefinitions {
+		return nil, fmt.Errorf("figures of %.40q are not known", version)
+	}
+	var is map[string]json.RawMessage
+	if err := json.Unmarshal(all, &is); err != nil {
+		return nil, err
+	}
+	out := bytes.NewBufferString(`{"definitions":"` + firstDefinitions + `"`)
+	for _, name := range firstFigures {
+		fmt.Fprintf(out, ",%q:%s", name, is[name])
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+var errNotFollowing = errors.New("the figures do not follow from the samples")
 
 func (f Figures) wire() any {
 	return struct {

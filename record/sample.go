@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,9 +50,25 @@ type Sample struct {
 	// Fresh says that the request had to open a connection.
 	Fresh bool
 	// Warmup says that the request is recorded and excluded from every figure.
-	Warmup  bool
+	Warmup bool
+	// Block counts the repeats of a level's load from 0.
+	Block int
+	// Dialled is the time that opening a connection took, 0 where one was used again.
+	Dialled time.Duration
+	// Code says whether the answer holds the code that its prompt asked for.
+	Code    Code
 	Outcome Outcome
 }
+
+// Code says how an answer stands to the code that its prompt asked for.
+type Code int
+
+// The zero Code is of a prompt that asked for none, or of a record that does not tell.
+const (
+	CodeUnasked Code = iota
+	CodeHeld
+	CodeMissing
+)
 
 func (s Sample) check() error {
 	var errs []error
@@ -67,6 +82,9 @@ func (s Sample) check() error {
 	if s.PromptTokens.Or(0) < 0 || s.OutputTokens < 0 || s.Chunks < 0 || s.Coalesced < 0 || s.MaxGap < 0 {
 		bad("a count is negative")
 	}
+	if s.Block < 0 || s.Dialled < 0 || s.Code < CodeUnasked || s.Code > CodeMissing {
+		bad("block %d, dialled in %v, code %d", s.Block, s.Dialled, s.Code)
+	}
 	if n, ok := s.CachedTokens.N(); ok && n < 0 {
 		bad("%d cached tokens", n)
 	}
@@ -74,51 +92,4 @@ func (s Sample) check() error {
 		bad("sent %v, first %v, last %v, end %v are not in order", s.Sent, s.First, s.Last, s.End)
 	}
 	return errors.Join(errs...)
-}
-
-// sampleColumns names the columns of a row, in order.
-var sampleColumns = []string{
-	"session", "turn", "due_ns", "sent_ns", "first_ns", "first_answer_ns", "last_ns", "end_ns", "max_gap_ns",
-	"prompt_tokens", "output_tokens", "cached_tokens", "chunks", "coalesced", "fresh", "warmup", "outcome",
-}
-
-func (s Sample) row() []any {
-	bit := func(b bool) int {
-		if b {
-			return 1
-		}
-		return 0
-	}
-	return []any{
-		s.Session, s.Turn, int64(s.Due), int64(s.Sent), int64(s.First), int64(s.FirstAnswer), int64(s.Last), int64(s.End), int64(s.MaxGap),
-		s.PromptTokens.Or(-1), s.OutputTokens, s.CachedTokens.Or(-1), s.Chunks, s.Coalesced, bit(s.Fresh), bit(s.Warmup), s.Outcome,
-	}
-}
-
-// parseRow reads a row back; row holds one raw JSON value per column.
-func parseRow(row []json.RawMessage) (Sample, error) {
-	if len(row) != len(sampleColumns) {
-		return Sample{}, fmt.Errorf("a sample has %d columns, want %d", len(row), len(sampleColumns))
-	}
-	var n [16]int64
-	for i := range n {
-		if err := json.Unmarshal(row[i], &n[i]); err != nil {
-			return Sample{}, fmt.Errorf("sample column %s: %w", sampleColumns[i], err)
-		}
-	}
-	s := Sample{
-		Session: int(n[0]), Turn: int(n[1]), Due: time.Duration(n[2]), Sent: time.Duration(n[3]), First: time.Duration(n[4]),
-		FirstAnswer: time.Duration(n[5]), Last: time.Duration(n[6]), End: time.Duration(n[7]), MaxGap: time.Duration(n[8]),
-		OutputTokens: int(n[10]), Chunks: int(n[12]), Coalesced: int(n[13]), Fresh: n[14] == 1, Warmup: n[15] == 1,
-	}
-	if n[9] >= 0 {
-		s.PromptTokens = gates.CountOf(int(n[9]))
-	}
-	if n[11] >= 0 {
-		s.CachedTokens = gates.CountOf(int(n[11]))
-	}
-	if err := json.Unmarshal(row[16], &s.Outcome); err != nil {
-		return Sample{}, fmt.Errorf("sample column outcome: %w", err)
-	}
-	return s, s.check()
 }
