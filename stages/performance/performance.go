@@ -34,14 +34,19 @@ func Infos() []gates.Info { return checks.Infos() }
 
 // Config says what is sent. [DefaultConfig] fits any chat model.
 type Config struct {
-	// PromptTokens and OutputTokens are aimed at; the prompt shrinks to a context that
-	// cannot hold them.
+	// Workload is one of [Workloads]; "" lets the arrival models and PromptTokens decide, see
+	// [WorkloadOf].
+	Workload string
+	// PromptTokens is the length of independent prompts, 0 for [defaultPromptTokens]; it
+	// shrinks to a context that cannot hold it. OutputTokens is that of answers.
 	PromptTokens, OutputTokens int
 	// PerLevel is the least time for which a level starts requests. A slow server gets
 	// more, so that each level has at least a few of them.
 	PerLevel time.Duration
 	// Requests ends a level early; 0 is no limit.
 	Requests int
+	// PastSaturation goes on to heavier levels when more load only makes people wait longer.
+	PastSaturation bool
 	// Seed makes the prompts.
 	Seed uint64
 	// CountTokens counts the tokens of an answer where the server counts none;
@@ -54,10 +59,13 @@ type Config struct {
 	late time.Duration // makes the harness late, to prove that it notices
 }
 
-// DefaultConfig returns the workload that is sent when nothing else is said: 512
-// prompt and 64 output tokens, ten seconds a level.
+// defaultPromptTokens is the length of independent prompts.
+const defaultPromptTokens = 512
+
+// DefaultConfig returns what is sent when nothing else is said: an agent's sessions, 64
+// output tokens, ten seconds a level.
 func DefaultConfig() Config {
-	return Config{PromptTokens: 512, OutputTokens: 64, PerLevel: 10 * time.Second, Grace: 5 * time.Second}
+	return Config{OutputTokens: 64, PerLevel: 10 * time.Second, Grace: 5 * time.Second}
 }
 
 // Progress says how far a measurement is. It holds no figure.
@@ -83,6 +91,8 @@ type Sweep struct {
 	able     bool // the model gives codes back from prompts of this shape, alone
 	// stopped says why the sweep ended before its last level, "" when it did not.
 	stopped string
+	// ended says why more load was not tried, "" when all was.
+	ended   string
 	changed bool
 }
 
@@ -104,7 +114,11 @@ func (s *Sweep) Measurements() (record.Measurements, error) {
 	for _, l := range s.levels {
 		levels = append(levels, l.level)
 	}
-	return record.NewMeasurements(s.workload, levels)
+	w := s.workload
+	if s.ended != "" && len(s.levels) < s.planned {
+		w.Caveats = append(w.Caveats[:len(w.Caveats):len(w.Caveats)], fmt.Sprintf("the sweep ended after %d of %d levels: %s", len(s.levels), s.planned, s.ended))
+	}
+	return record.NewMeasurements(w, levels)
 }
 
 // Measure drives the levels of the model one after another against the endpoint that
@@ -117,14 +131,14 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 	case model.IsZero():
 		return nil, &record.UnmodelledArrivalError{Reason: "measuring needs an arrival model"}
 	}
-	w, err := prepare(ctx, ep, c)
+	levels := model.Levels()
+	w, err := prepare(ctx, ep, c, WorkloadOf(c, levels))
 	if err != nil {
 		return nil, err
 	}
 	// A collection in the middle of a level is a stall of ours; a little memory buys
 	// fewer of them.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	levels := model.Levels()
 	s := &Sweep{ep: ep, planned: len(levels), able: w.able, workload: w.describe()}
 	for i, m := range levels {
 		if ctx.Err() != nil {
@@ -142,6 +156,9 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 		}
 		s.levels = append(s.levels, l)
 		progress(Progress{Index: i, Of: len(levels), Arrival: m.String(), Finished: true, Issued: l.issued - l.warmup, Good: l.good, Sofar: s})
+		if s.ended = s.enough(); s.ended != "" && !c.PastSaturation {
+			break
+		}
 		if l.dead {
 			s.stopped = "the server stopped answering in the level of " + m.String()
 			break
