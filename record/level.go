@@ -237,13 +237,18 @@ func tpot(s Sample) (time.Duration, bool) {
 }
 
 func (l Level) trust(f *Figures, good []Sample, noTTFT, noTPOT string, start func(Sample) time.Duration) {
-	f.TTFTTrust, f.TPOTTrust = Trust{Why: noTTFT}, Trust{Why: noTPOT}
-	if noTTFT == "" {
-		f.TTFTTrust = trustOf("TTFT", blocksOf(good, func(s Sample) (time.Duration, bool) { return s.First - start(s), true }), l.conduct.Growing)
+	ttft := func(s Sample) (time.Duration, bool) { return s.First - start(s), true }
+	of := func(what, withheld string, value func(Sample) (time.Duration, bool), size func(Sample) int) Trust {
+		if withheld != "" {
+			return Trust{Why: withheld}
+		}
+		if l.conduct.Growing {
+			value = levelled(good, value, size)
+		}
+		return trustOf(what, blocksOf(good, value), l.conduct.Growing)
 	}
-	if noTPOT == "" {
-		f.TPOTTrust = trustOf("TPOT", blocksOf(good, tpot), l.conduct.Growing)
-	}
+	f.TTFTTrust = of("TTFT", noTTFT, ttft, func(s Sample) int { return s.PromptTokens.Or(0) - s.CachedTokens.Or(0) })
+	f.TPOTTrust = of("TPOT", noTPOT, tpot, func(s Sample) int { return s.PromptTokens.Or(0) })
 }
 
 // uncounted is why a figure that needs the prompt's length is withheld.

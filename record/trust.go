@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -90,4 +91,26 @@ func blocksOf(good []Sample, value func(Sample) (time.Duration, bool)) [][]time.
 		}
 	}
 	return out
+}
+
+// levelled returns values without what follows from the size of their requests, by the slope
+// of Theil and Sen: where prompts grow from turn to turn their times do too, and blocks would
+// differ for that alone.
+func levelled(good []Sample, value func(Sample) (time.Duration, bool), size func(Sample) int) func(Sample) (time.Duration, bool) {
+	bySize := slices.SortedFunc(slices.Values(good), func(a, b Sample) int { return cmp.Compare(size(a), size(b)) })
+	var s trend.Series
+	for _, g := range bySize {
+		if v, ok := value(g); ok {
+			s.Add(float64(size(g)), float64(v))
+		}
+	}
+	slope, ok := s.Slope()
+	if !ok {
+		return value
+	}
+	middle := size(bySize[len(bySize)/2])
+	return func(g Sample) (time.Duration, bool) {
+		v, ok := value(g)
+		return v - time.Duration(slope*float64(size(g)-middle)), ok
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"infbench/gates"
 )
 
 func ms(values ...int) []time.Duration {
@@ -60,5 +62,22 @@ func TestInFlightFromTheEndOfTheWarmUp(t *testing.T) {
 	}
 	if mean, _, peak := inFlight(samples, 3*time.Second, 9*time.Second); mean != 5./6 || peak != 2 {
 		t.Errorf("from 3 s: mean %v, peak %d", mean, peak)
+	}
+}
+
+// Times that grow with the prompts, and with nothing else, are no disagreement.
+func TestPromptsThatGrow(t *testing.T) {
+	t.Parallel()
+	var good []Sample
+	for i := range 15 {
+		tpot := time.Duration(2000+20*i+i%3) * time.Microsecond
+		good = append(good, Sample{Block: i / 5, PromptTokens: gates.CountOf(1000 * i), OutputTokens: 11, Last: 10 * tpot, Outcome: OK})
+	}
+	size := func(s Sample) int { return s.PromptTokens.Or(0) }
+	if got := trustOf("TPOT", blocksOf(good, tpot), true); got.Verdict != Untrusted {
+		t.Errorf("as they are: %q", got.Verdict)
+	}
+	if got := trustOf("TPOT", blocksOf(good, levelled(good, tpot, size)), true); got.Verdict != Agree {
+		t.Errorf("levelled: %q, %s", got.Verdict, got.Why)
 	}
 }

@@ -83,7 +83,7 @@ func (s *agent) describe(w *record.Workload) {
 }
 
 // sampleSession is a session that no level has.
-const sampleSession = 1 << 20
+const sampleSession = 0x7fffffff
 
 func (s *agent) sample() request {
 	if s.sampling == nil {
@@ -92,11 +92,12 @@ func (s *agent) sample() request {
 	return s.sampling.make()
 }
 
-func (s *agent) fit(counted int) {
+func (s *agent) fit(counted int) float64 {
 	if guess := s.sampling.tokens; counted > 0 && guess > 0 {
 		s.perSentence *= float64(counted) / guess
 		s.sampling.tokens = float64(counted)
 	}
+	return s.perSentence
 }
 
 func (s *agent) ready(sessions int) func() {
@@ -126,10 +127,13 @@ func (s *agent) next(session int) prompt {
 	return p
 }
 
-// begin returns a session at a random point of its life.
+// begin returns a session at some point of its life.
 func (s *agent) begin(number int) *conversation {
 	c := &conversation{s: s, number: number, rng: rand.New(rand.NewPCG(s.seed, uint64(number))), ahead: make(chan prompt, 1)}
-	c.anew(agentFirstTokens + c.rng.Float64()*(agentMostTokens-agentFirstTokens)*0.9)
+	// The golden ratio spreads any number of sessions evenly over their life, the first of
+	// them in its middle.
+	_, age := math.Modf(0.5 + float64(number)*math.Phi)
+	c.anew(agentFirstTokens + age*(agentMostTokens-agentFirstTokens)*0.95)
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"infbench/gates"
 	"infbench/record"
 	"infbench/stages/endpoint"
 )
@@ -29,10 +30,13 @@ func newIndependent(ep endpoint.Endpoint, build func(request) prompt, seed uint6
 
 func (s *independent) sample() request { return s.make() }
 
-func (s *independent) fit(counted int) {
-	if counted > 0 {
-		s.sentences = max(1, s.sentences*s.promptTokens/counted)
+func (s *independent) fit(counted int) float64 {
+	if counted <= 0 {
+		return endpoint.TokensPerSentence
 	}
+	per := float64(counted) / float64(s.sentences)
+	s.sentences = max(1, int(float64(s.promptTokens)/per))
+	return per
 }
 
 func (s *independent) ready(sessions int) func() {
@@ -54,11 +58,19 @@ func (s *independent) ready(sessions int) func() {
 func (s *independent) next(int) prompt { return <-s.ahead }
 
 func (s *independent) make() request {
+	code := s.ep.Canaries().Issue()
+	return request{chat: endpoint.Chat(s.opening() + question(code)), want: code}
+}
+
+// opening returns a prompt without its question; no two begin alike.
+func (s *independent) opening() string {
 	n := s.nonces.Add(1)
 	nonce := rand.New(rand.NewPCG(s.seed, n)).Uint32()
-	code := s.ep.Canaries().Issue()
-	text := "Note " + strconv.FormatUint(uint64(nonce), 36) + ". " + endpoint.NewProse(s.seed+n).Sentences(s.sentences) + " The secret code is " + code.String() + ". What is the secret code?"
-	return request{chat: endpoint.Chat(text), want: code}
+	return "Note " + strconv.FormatUint(uint64(nonce), 36) + ". " + endpoint.NewProse(s.seed+n).Sentences(s.sentences)
+}
+
+func question(code gates.Canary) string {
+	return " The secret code is " + code.String() + ". What is the secret code?"
 }
 
 func (s *independent) grows() bool { return false }

@@ -40,6 +40,8 @@ type levelResult struct {
 	waits       []time.Duration
 	tokens      int
 	measuredFor time.Duration
+	// cold is how long the level's first answer took to begin.
+	cold time.Duration
 }
 
 // collector gathers samples. It is shared by the requests of one level.

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"infbench/arrival"
@@ -47,6 +48,8 @@ type Config struct {
 	Requests int
 	// PastSaturation goes on to heavier levels when more load only makes people wait longer.
 	PastSaturation bool
+	// Depths are the prompt lengths of the ladder in tokens, ascending; none is no ladder.
+	Depths []int
 	// Seed makes the prompts.
 	Seed uint64
 	// CountTokens counts the tokens of an answer where the server counts none;
@@ -65,7 +68,7 @@ const defaultPromptTokens = 512
 // DefaultConfig returns what is sent when nothing else is said: an agent's sessions, 64
 // output tokens, ten seconds a level.
 func DefaultConfig() Config {
-	return Config{OutputTokens: 64, PerLevel: 10 * time.Second, Grace: 5 * time.Second}
+	return Config{OutputTokens: 64, PerLevel: 10 * time.Second, Depths: DefaultDepths(), Grace: 5 * time.Second}
 }
 
 // Progress says how far a measurement is. It holds no figure.
@@ -73,7 +76,9 @@ type Progress struct {
 	// Index counts the levels from 0, Of is their number.
 	Index, Of int
 	Arrival   string
-	Expected  time.Duration
+	// Depth is that of a rung of the ladder in tokens, 0 for a level.
+	Depth    int
+	Expected time.Duration
 	// Finished levels have these counts.
 	Finished     bool
 	Issued, Good int
@@ -88,12 +93,15 @@ type Sweep struct {
 	levels   []levelResult
 	workload record.Workload
 	planned  int
+	agent    bool // the prompts are an agent's, whose turns are in the cache
 	able     bool // the model gives codes back from prompts of this shape, alone
 	// stopped says why the sweep ended before its last level, "" when it did not.
 	stopped string
 	// ended says why more load was not tried, "" when all was.
-	ended   string
-	changed bool
+	ended      string
+	rungs      []rung
+	depthsLeft []string
+	changed    bool
 }
 
 // Changed reports whether the server was seen to be another one, or another
@@ -107,6 +115,15 @@ func (s *Sweep) Stopped() string { return s.stopped }
 // Levels returns the number of levels that were measured.
 func (s *Sweep) Levels() int { return len(s.levels) }
 
+// everything returns the levels and the rungs of the ladder.
+func (s *Sweep) everything() []levelResult {
+	out := slices.Clone(s.levels)
+	for _, r := range s.rungs {
+		out = append(out, r.levelResult)
+	}
+	return out
+}
+
 // Measurements returns what was measured, for a performance record; an error when
 // no level was finished.
 func (s *Sweep) Measurements() (record.Measurements, error) {
@@ -118,7 +135,11 @@ func (s *Sweep) Measurements() (record.Measurements, error) {
 	if s.ended != "" && len(s.levels) < s.planned {
 		w.Caveats = append(w.Caveats[:len(w.Caveats):len(w.Caveats)], fmt.Sprintf("the sweep ended after %d of %d levels: %s", len(s.levels), s.planned, s.ended))
 	}
-	return record.NewMeasurements(w, levels)
+	m, err := record.NewMeasurements(w, levels)
+	if err != nil {
+		return m, err
+	}
+	return m.WithLadder(s.ladderOf())
 }
 
 // Measure drives the levels of the model one after another against the endpoint that
@@ -139,7 +160,7 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 	// A collection in the middle of a level is a stall of ours; a little memory buys
 	// fewer of them.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	s := &Sweep{ep: ep, planned: len(levels), able: w.able, workload: w.describe()}
+	s := &Sweep{ep: ep, planned: len(levels), able: w.able, agent: w.script.grows(), workload: w.describe()}
 	for i, m := range levels {
 		if ctx.Err() != nil {
 			s.stopped = why(ctx)
@@ -163,6 +184,9 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 			s.stopped = "the server stopped answering in the level of " + m.String()
 			break
 		}
+	}
+	if s.stopped == "" && len(s.levels) > 0 {
+		w.ladder(ctx, s, progress)
 	}
 	if s.stopped == "" && ctx.Err() != nil {
 		s.stopped = why(ctx)

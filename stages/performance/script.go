@@ -14,8 +14,9 @@ type script interface {
 	// sample returns a request of the measured shape that is sent alone, before any level;
 	// each call goes on where the one before has ended.
 	sample() request
-	// fit is told how long the last sample really was.
-	fit(countedTokens int)
+	// fit is told how long the last sample really was, and returns what a sentence costs in
+	// tokens.
+	fit(countedTokens int) (perSentence float64)
 	// ready builds ahead for so many sessions, and returns what ends that.
 	ready(sessions int) (done func())
 	// next returns the next prompt of a session, built already.

@@ -23,7 +23,9 @@ type work struct {
 	caveats []string
 	latency time.Duration // of one request alone, as the levels send them
 	cold    time.Duration // of the first of a session
-	able    bool          // both probes gave their code back
+	// perSentence is what a sentence costs in the server's tokens.
+	perSentence float64
+	able        bool // both probes gave their code back
 }
 
 // prompt is one request, its body built, and what its answer must not lack.
@@ -55,7 +57,7 @@ func prepare(ctx context.Context, ep endpoint.Endpoint, c Config, workload strin
 	if err != nil {
 		return nil, err
 	}
-	w.script.fit(first.Usage.Prompt.Or(0))
+	w.perSentence = w.script.fit(first.Usage.Prompt.Or(0))
 	second, secondHeld, err := w.probe(ctx)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,6 +115,7 @@ func performanceFlags() []cli.Flag {
 		&cli.IntFlag{Name: "requests", DefaultText: "no limit", Usage: "most requests of a level"},
 		&cli.StringFlag{Name: "workload", DefaultText: "agent where every level has sessions and no length of prompts is given", Usage: "`NAME` of what is sent: " + strings.Join(performance.Workloads(), ", ")},
 		&cli.BoolFlag{Name: "past-saturation", Usage: "go on to heavier levels when more load only makes people wait longer"},
+		&cli.StringFlag{Name: "depths", DefaultText: "1024,8192,16384,… as far as the context goes", Usage: "prompt `LENGTHS` in tokens at which one stream's decoding is measured, or off"},
 		&cli.IntFlag{Name: "prompt-tokens", DefaultText: "512", Usage: "length of independent prompts"},
 		&cli.IntFlag{Name: "output-tokens", DefaultText: "64", Usage: "length of the answers"},
 		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json `FILE` to count with where the server counts no tokens"},
@@ -362,6 +364,9 @@ func (s *settings) loadWorkload(ctx *cli.Context) error {
 		s.workload.Workload = ctx.String("workload")
 	}
 	s.workload.PastSaturation = s.Performance.PastSaturation || ctx.Bool("past-saturation")
+	if err := s.loadDepths(ctx); err != nil {
+		return err
+	}
 	w := s.workload.Workload
 	if w != "" && !slices.Contains(performance.Workloads(), w) {
 		return usagef("workload %q: want %s", gates.Printable(w, 40), strings.Join(performance.Workloads(), " or "))
@@ -377,5 +382,38 @@ func (s *settings) loadWorkload(ctx *cli.Context) error {
 			return usagef("an agent's next turn waits for its last answer, and %s does not: take sessions, or the workload %q", m.Label(), performance.Independent)
 		}
 	}
+	return nil
+}
+
+// maxDepths bounds a ladder.
+const maxDepths = 32
+
+// loadDepths settles the ladder of depths.
+func (s *settings) loadDepths(ctx *cli.Context) error {
+	depths := s.Performance.Depths
+	if ctx.IsSet("depths") {
+		depths = []int{}
+		if text := ctx.String("depths"); text != "off" {
+			for _, word := range strings.Split(text, ",") {
+				n, err := strconv.Atoi(strings.TrimSpace(word))
+				if err != nil {
+					return usagef("--depths %q: want lengths in tokens such as 1024,8192, or off", gates.Printable(text, 60))
+				}
+				depths = append(depths, n)
+			}
+		}
+	}
+	if depths == nil {
+		return nil
+	}
+	if len(depths) > maxDepths {
+		return usagef("%d depths: want at most %d", len(depths), maxDepths)
+	}
+	for i, n := range depths {
+		if n < 64 || n > maxNumber || i > 0 && n <= depths[i-1] {
+			return usagef("depth %d: want lengths of 64 tokens and more, ascending", n)
+		}
+	}
+	s.workload.Depths = depths
 	return nil
 }
