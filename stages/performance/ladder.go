@@ -57,6 +57,9 @@ func (w *work) ladder(ctx context.Context, s *Sweep, progress func(Progress)) {
 		s.rungs = append(s.rungs, rung{depth, l})
 		progress(Progress{Index: i, Of: len(depths), Depth: depth, Finished: true, Issued: l.issued - l.warmup, Good: l.good, Sofar: s})
 		perToken = cold / time.Duration(depth)
+		if n := l.promptTokens; n > 0 { // the next one is aimed at by what this one came to
+			w.perSentence *= float64(n) / float64(depth)
+		}
 	}
 }
 

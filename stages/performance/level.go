@@ -40,6 +40,8 @@ type levelResult struct {
 	waits       []time.Duration
 	tokens      int
 	measuredFor time.Duration
+	// promptTokens is the length of the first prompt, 0 where nobody counted.
+	promptTokens int
 	// cold is how long the level's first answer took to begin.
 	cold time.Duration
 }

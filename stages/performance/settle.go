@@ -56,7 +56,7 @@ func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time) (leve
 		parts.TokenGaps = append(parts.TokenGaps, tokens...)
 		exact = exact && ok
 	}
-	r.issued, r.cold = len(c.answers), c.answers[0].a.Timing.FirstToken
+	r.issued, r.cold, r.promptTokens = len(c.answers), c.answers[0].a.Timing.FirstToken, c.answers[0].prompt.Or(0)
 	r.measuredFor = parts.Window - parts.From
 	if exact && r.good > 0 {
 		parts.TokenGapsWithheld = ""
