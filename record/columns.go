@@ -50,6 +50,7 @@ var columns = []column{
 	numberColumn("session", func(s *Sample) *int { return &s.Session }),
 	numberColumn("turn", func(s *Sample) *int { return &s.Turn }),
 	numberColumn("block", func(s *Sample) *int { return &s.Block }),
+	numberColumn("cell", func(s *Sample) *int { return &s.Cell }),
 	durationColumn("due_ns", func(s *Sample) *time.Duration { return &s.Due }),
 	durationColumn("sent_ns", func(s *Sample) *time.Duration { return &s.Sent }),
 	durationColumn("dialled_ns", func(s *Sample) *time.Duration { return &s.Dialled }),

@@ -55,6 +55,9 @@ type LevelParts struct {
 	Saturated string
 	// Growing says that prompts grow from request to request, and times with them.
 	Growing bool
+	// Mixed says why requests of several kinds share the level, which then has no figures of its
+	// own: see [Frozen].
+	Mixed string
 }
 
 // Level is one load point of a sweep. Its figures are a pure function of what it
@@ -89,6 +92,7 @@ type conduct struct {
 	Warmup    string `json:"warmup_rule,omitempty"`
 	Saturated string `json:"saturated,omitempty"`
 	Growing   bool   `json:"prompts_grow,omitempty"`
+	Mixed     string `json:"mixed,omitempty"`
 }
 
 type steady struct {
@@ -103,7 +107,7 @@ func NewLevel(p LevelParts) (Level, error) {
 		chunkGap: newDistribution(p.ChunkGaps, ""),
 		tokenGap: newDistribution(p.TokenGaps, p.TokenGapsWithheld),
 		steady:   steady{p.SteadyTokens, int64(p.SteadyFor)},
-		conduct:  conduct{int64(p.From), p.Warmup, p.Saturated, p.Growing},
+		conduct:  conduct{int64(p.From), p.Warmup, p.Saturated, p.Growing, p.Mixed},
 		form:     currentForm,
 	}
 	return l.settled()
@@ -195,6 +199,9 @@ func (l Level) derive() Figures {
 		withheld = "the level is void: " + l.void[0]
 	} else if l.conduct.Saturated != "" {
 		withheld = "the load was more than the server can take: " + l.conduct.Saturated
+	}
+	if withheld == "" {
+		withheld = l.conduct.Mixed
 	}
 	if withheld != "" {
 		f.ChunkGap, f.ITL = newDistribution(nil, withheld), newDistribution(nil, withheld)

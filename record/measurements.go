@@ -51,6 +51,7 @@ type Measurements struct {
 	levels     []Level
 	rungs      []Rung
 	depthsLeft []string
+	frozen     *Frozen
 }
 
 // NewMeasurements returns the measurements; at least one level is needed.
@@ -118,10 +119,11 @@ type measurementsWire struct {
 	Workload Workload          `json:"workload"`
 	Levels   []json.RawMessage `json:"levels"`
 	Ladder   *ladderWire       `json:"ladder,omitempty"`
+	Frozen   *Frozen           `json:"frozen,omitempty"`
 }
 
 func (m Measurements) encode() (json.RawMessage, error) {
-	w := measurementsWire{Workload: m.workload}
+	w := measurementsWire{Workload: m.workload, Frozen: m.frozen}
 	for _, l := range m.levels {
 		raw, err := l.encode()
 		if err != nil {
@@ -153,5 +155,8 @@ func decodeMeasurements(raw json.RawMessage) (Measurements, error) {
 	if err != nil {
 		return m, err
 	}
-	return m.decodeLadder(w.Ladder)
+	if m, err = m.decodeLadder(w.Ladder); err != nil || w.Frozen == nil {
+		return m, err
+	}
+	return m.WithFrozen(*w.Frozen)
 }
