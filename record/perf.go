@@ -88,6 +88,15 @@ func (p PerfRecord) Gates() gates.GateSet { return p.gates }
 // Arrival returns how the load arrived.
 func (p PerfRecord) Arrival() arrival.ArrivalModel { return p.arrival }
 
+// Definitions names the formulas by which the figures follow from the samples: figures of
+// different ones are never compared.
+func (p PerfRecord) Definitions() string {
+	for _, l := range p.measured.levels {
+		return l.form.definitions
+	}
+	return ""
+}
+
 // Workload returns what was sent.
 func (p PerfRecord) Workload() Workload { return p.measured.workload }
 

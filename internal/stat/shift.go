@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -164,6 +165,18 @@ func Detectable(repeats int) float64 {
 	if repeats < 2 {
 		return math.Inf(1)
 	}
+	if d, ok := detectables.Load(repeats); ok {
+		return d.(float64)
+	}
+	d := detectable(repeats)
+	detectables.Store(repeats, d)
+	return d
+}
+
+// detectables remembers what was worked out: it is asked for again and again.
+var detectables sync.Map
+
+func detectable(repeats int) float64 {
 	df := float64(2*repeats - 2)
 	critical := distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(0.975)
 	low, high := 0.0, 50.0
@@ -208,16 +221,16 @@ type Change struct {
 //
 // Source: Chow, "Tests of Equality Between Sets of Coefficients in Two Linear Regressions",
 // Econometrica 1960.
-func CompareLines(x1, y1, x2, y2 []float64) (Change, error) {
-	before, err := FitLine(x1, y1)
+func CompareLines(first, second Points) (Change, error) {
+	before, err := FitLine(first)
 	if err != nil {
 		return Change{}, err
 	}
-	after, err := FitLine(x2, y2)
+	after, err := FitLine(second)
 	if err != nil {
 		return Change{}, err
 	}
-	both, err := FitLine(slices.Concat(x1, x2), slices.Concat(y1, y2))
+	both, err := FitLine(first.and(second))
 	if err != nil {
 		return Change{}, err
 	}
@@ -262,4 +275,10 @@ func Discoveries(p []float64, q float64) []bool {
 		out[i] = v <= limit
 	}
 	return out
+}
+
+// FTail returns the probability that a ratio of variances with these degrees of freedom is
+// at least f where there is nothing but noise.
+func FTail(f float64, above, below int) float64 {
+	return distuv.F{D1: float64(above), D2: float64(below)}.Survival(f)
 }

@@ -99,7 +99,7 @@ func TestWhatAChangeOfPrefillIsMadeOf(t *testing.T) {
 	}
 	x1, y1 := points([3][5]float64{{.861, .855, .868, .859, .863}, {1.672, 1.661, 1.690, 1.668, 1.680}, {3.302, 3.281, 3.330, 3.295, 3.315}})
 	x2, y2 := points([3][5]float64{{.905, .897, .910, .902, .899}, {1.801, 1.788, 1.812, 1.795, 1.806}, {3.590, 3.571, 3.618, 3.580, 3.602}})
-	c, err := CompareLines(x1, y1, x2, y2)
+	c, err := CompareLines(Points{X: x1, Y: y1}, Points{X: x2, Y: y2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,4 +122,25 @@ func TestDiscoveries(t *testing.T) {
 	if n := len(slices.DeleteFunc(slices.Clone(got), func(b bool) bool { return !b })); n != 4 || !got[3] || got[4] {
 		t.Errorf("%d discoveries: %v", n, got)
 	}
+}
+
+// The same points weighted by the inverse squares of the means at their depth: the standard
+// error of the overhead falls by two fifths.
+func TestWeightedLine(t *testing.T) {
+	t.Parallel()
+	var p Points
+	for i, side := range [3][5]float64{{.861, .855, .868, .859, .863}, {1.672, 1.661, 1.690, 1.668, 1.680}, {3.302, 3.281, 3.330, 3.295, 3.315}} {
+		mean := (side[0] + side[1] + side[2] + side[3] + side[4]) / 5
+		for _, v := range side {
+			p.X, p.Y, p.W = append(p.X, []float64{8.192, 16.384, 32.768}[i]), append(p.Y, v), append(p.W, 1/(mean*mean))
+		}
+	}
+	l, err := FitLine(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close6(t, "overhead", l.Intercept.Value, .046920)
+	close6(t, "its error", l.Intercept.Error, .004060)
+	close6(t, "slope", l.Slope.Value, .099379)
+	close6(t, "its error", l.Slope.Error, .000323)
 }
