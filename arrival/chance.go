@@ -24,11 +24,12 @@ func newStream(seed, purpose string, session int) stream {
 	return stream{rand.NewPCG(binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16]))}
 }
 
-// uniform returns a number in (0, 1). The last of the 2⁵³ steps rounds up to 1 and is
-// held below it.
-func (s stream) uniform() float64 {
-	return min((float64(s.rng.Uint64()>>11)+0.5)/(1<<53), 1-1.0/(1<<53))
-}
+// uniform returns a number in (0, 1).
+func (s stream) uniform() float64 { return unit(s.rng.Uint64()) }
+
+// unit maps 64 random bits to (0, 1). The last of the 2⁵³ steps rounds up to 1 and is held
+// below it.
+func unit(bits uint64) float64 { return min((float64(bits>>11)+0.5)/(1<<53), 1-1.0/(1<<53)) }
 
 // exponential returns a draw from the exponential law with the given mean.
 func (s stream) exponential(mean float64) float64 { return -math.Log1p(-s.uniform()) * mean }
