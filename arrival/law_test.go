@@ -134,3 +134,62 @@ func TestGapsAreGaps(t *testing.T) {
 		}
 	}
 }
+
+// starts returns when the first requests of an open loop are due.
+func starts(t *testing.T, form string, n int) []time.Duration {
+	t.Helper()
+	m, err := Parse(form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := m.m.(opened).gaps()
+	out := make([]time.Duration, n)
+	var at time.Duration
+	for i := range out {
+		gap, _ := next()
+		at += gap
+		out[i] = at
+	}
+	return out
+}
+
+func known(t *testing.T, what string, s Statistic, want, within float64) {
+	t.Helper()
+	v, ok := s.Value()
+	if !ok {
+		t.Errorf("%s: %s", what, s)
+	}
+	near(t, what, v, want, within)
+}
+
+// A Poisson process has 1 at every window: with w windows the index has a standard
+// deviation of √(2/(w−1)), the CV of n gaps one of 1/√n; 4σ.
+func TestPoissonIsEven(t *testing.T) {
+	t.Parallel()
+	const n, rate = 40_000, 20.0
+	g := GapsOf(starts(t, "poisson:rate=20,seed=idc", n))
+	known(t, "rate", g.RequestsPerSecond, rate, 4*rate/math.Sqrt(n))
+	known(t, "CV", g.GapCV, 1, 4/math.Sqrt(n))
+	for _, w := range []struct {
+		s       Statistic
+		windows float64
+	}{{g.Dispersion1s, n / rate}, {g.Dispersion10s, n / rate / 10}, {g.Dispersion60s, n / rate / 60}} {
+		known(t, "dispersion", w.s, 1, 4*math.Sqrt(2/(w.windows-2)))
+	}
+	// A rate that drifts: the gaps look as even as before, the counts do not.
+	r := GapsOf(starts(t, "ramp:from=10,to=30,over=2000s,seed=idc", n))
+	if v, ok := r.Dispersion60s.Value(); !ok || v < 10 {
+		t.Errorf("a ramp has a dispersion of %s over a minute", r.Dispersion60s)
+	}
+}
+
+// For the gamma and the Weibull law the coefficient of variation is a closed form; what
+// n=40,000 gaps give lies within a twentieth of it here.
+func TestShapeIsCV(t *testing.T) {
+	t.Parallel()
+	for form, want := range map[string]float64{"gamma:rate=20,shape=0.25": 2, "gamma:rate=20,shape=4": 0.5, "weibull:rate=20,shape=0.7": 1.462425} {
+		g := GapsOf(starts(t, form, 40_000))
+		known(t, form, g.GapCV, want, want/20)
+		known(t, form, g.RequestsPerSecond, 20, 4*20*want/math.Sqrt(40_000))
+	}
+}

@@ -48,6 +48,9 @@ type finite interface{ requests() int }
 // ending models come to an end by themselves after some time.
 type ending interface{ ends() }
 
+// tacit models leave something unsaid in their JSON, as old records do; explicit says it.
+type tacit interface{ explicit() model }
+
 // labelled models have a short form, where one can the text that [Parse] reads.
 type labelled interface{ label() string }
 
@@ -143,9 +146,16 @@ func (a ArrivalModel) Equal(o ArrivalModel) bool {
 	if a.IsZero() || o.IsZero() || a.Kind() != o.Kind() {
 		return a.IsZero() && o.IsZero()
 	}
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(o)
+	x, errX := json.Marshal(a.explicit())
+	y, errY := json.Marshal(o.explicit())
 	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+func (a ArrivalModel) explicit() ArrivalModel {
+	if t, ok := a.m.(tacit); ok {
+		return ArrivalModel{t.explicit()}
+	}
+	return a
 }
 
 // MarshalJSON refuses the zero model.

@@ -8,8 +8,8 @@ import (
 	"infbench/arrival"
 )
 
-// What records hold since the first version: read as ever, and equal to the model that is
-// made today.
+// What records hold since the first version: read as ever, equal to the model that is made
+// today, and written as it was read, since a line of a record has a digest.
 func TestOldJSON(t *testing.T) {
 	t.Parallel()
 	ok := must(t)
@@ -19,11 +19,15 @@ func TestOldJSON(t *testing.T) {
 		`{"kind":"poisson","requests_per_second":1.5,"seed":"a"}`:                                                                  ok(arrival.Poisson(1.5, "a")),
 		`{"kind":"sessions","sessions":1,"mean_think_ns":0,"seed":"s"}`:                                                            ok(arrival.Sessions(1, 0, "s")),
 		`{"kind":"sessions","sessions":4,"mean_think_ns":2000000000,"seed":"s"}`:                                                   ok(arrival.Sessions(4, 2*time.Second, "s")),
+		`{"kind":"sessions","sessions":4,"mean_think_ns":2000000000,"start":"stationary","seed":"s"}`:                              ok(arrival.Sessions(4, 2*time.Second, "s")),
 		`{"kind":"sweep","levels":[{"kind":"sessions","sessions":1,"mean_think_ns":0,"seed":"s"},{"kind":"burst","requests":16}]}`: ok(arrival.Sweep(ok(arrival.Sessions(1, 0, "s")), ok(arrival.Burst(16)))),
 	} {
 		var m arrival.ArrivalModel
 		if err := json.Unmarshal([]byte(text), &m); err != nil || !m.Equal(want) || m.String() != want.String() {
 			t.Errorf("%s is read as %s, %v; want %s", text, m, err, want)
+		}
+		if b, err := json.Marshal(m); err != nil || string(b) != text {
+			t.Errorf("%s is written as %s, %v", text, b, err)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func waitClosely(ctx context.Context, at time.Time, lead time.Duration) bool {
 
 // maxStill is how often in a row the clock may read the same before it is taken to stand
 // still, as a virtual one does while somebody runs.
-const maxStill = 64
+const maxStill = 16
 
 // yieldUntil yields the processor until an instant. Where the clock stands still it waits
 // with a timer.

@@ -31,25 +31,27 @@ func rows(r io.Reader) iter.Seq2[row, error] {
 		lines := bufio.NewScanner(r)
 		lines.Buffer(nil, maxTraceLine)
 		var header []string
-		n, named := 0, 0
+		n, named, objects := 0, 0, false
 		for lines.Scan() {
 			n++
-			line := bytes.TrimSpace(lines.Bytes())
+			line := lines.Bytes()
 			if n == 1 {
 				line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 			}
-			if len(line) == 0 {
+			if line = bytes.TrimSpace(line); len(line) == 0 {
 				continue
+			}
+			if named == 0 { // the first line tells which kind of file it is
+				named, objects = n, line[0] == '{'
 			}
 			var fields map[string]string
 			var err error
 			switch {
-			case header == nil && line[0] == '{':
-				fields, err = object(line)
+			case objects:
 				named = n
+				fields, err = object(line)
 			case header == nil:
 				header, err = cells(line)
-				named = n
 			default:
 				fields, err = under(header, line)
 			}

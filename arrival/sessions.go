@@ -21,6 +21,9 @@ type sessions struct {
 	pause Think
 	start Start
 	seed  string
+	// unsaid is a start that the record read does not name. It is written as it was read:
+	// a line of a record has a digest.
+	unsaid bool
 }
 
 // Sessions is a closed loop: n sessions, each of which sends its next request after its
@@ -49,7 +52,7 @@ func SessionsOf(n int, think Think, start Start, seed string) (ArrivalModel, err
 	if err != nil {
 		return ArrivalModel{}, err
 	}
-	return ArrivalModel{sessions{n, think, start, seed}}, nil
+	return ArrivalModel{sessions{n: n, pause: think, start: start, seed: seed}}, nil
 }
 
 func (sessions) kind() string { return "sessions" }
@@ -107,6 +110,9 @@ type sessionsWire struct {
 
 func (s sessions) spec() any {
 	w := sessionsWire{Sessions: s.n, Start: startRules[s.start.rule], OverNS: int64(s.start.over), Seed: s.seed}
+	if s.unsaid {
+		w.Start = ""
+	}
 	if l, ok := s.pause.law.(lognormalThink); ok {
 		w.Law, w.MedianNS, w.P95NS = l.name(), int64(l.median), int64(l.p95)
 		return w
@@ -136,7 +142,17 @@ func decodeSessions(raw json.RawMessage) (ArrivalModel, error) {
 	if err != nil {
 		return ArrivalModel{}, err
 	}
-	return SessionsOf(w.Sessions, think, start, w.Seed)
+	m, err := SessionsOf(w.Sessions, think, start, w.Seed)
+	if s, ok := m.m.(sessions); ok {
+		s.unsaid = w.Start == ""
+		m.m = s
+	}
+	return m, err
+}
+
+func (s sessions) explicit() model {
+	s.unsaid = false
+	return s
 }
 
 func parseSessions(a arguments) (ArrivalModel, error) {

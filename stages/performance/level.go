@@ -86,6 +86,9 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 		p := <-supply
 		w.dawdle(asking)
 		a := w.ep.Send(asking, p.body)
+		if a.Failure == nil {
+			slot.Received(a.Timing.Began.Add(a.Timing.Ended))
+		}
 		c.keep(slot, p, a)
 		switch {
 		case c.isDead():
