@@ -99,6 +99,9 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 		p := w.script.next(slot.Session)
 		w.dawdle(asking)
 		a := w.ep.Send(asking, p.body)
+		if a.Failure == nil {
+			slot.Received(a.Timing.Began.Add(a.Timing.Ended))
+		}
 		c.keep(slot, p, a)
 		if slot.Turn == 0 {
 			warm.finished()

@@ -332,7 +332,7 @@ func (s *settings) load(ctx *cli.Context) error {
 func splitModels(values []string) []string {
 	var out []string
 	for _, p := range separated(values) {
-		if len(out) > 0 && !strings.Contains(p, ":") && strings.Contains(p, "=") {
+		if key, _, pair := strings.Cut(p, "="); len(out) > 0 && pair && !strings.Contains(key, ":") {
 			out[len(out)-1] += "," + p
 			continue
 		}
