@@ -1,11 +1,15 @@
 package arrival
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Load is how much load a model is, beside others of its family: what a sweep raises from
 // level to level.
 type Load struct {
-	// Family says what models of one scale share, such as their think time.
+	// Family is what models of one scale have in common, such as their think time: their label
+	// without the amount.
 	Family string
 	// Amount is in sessions where Users says so, else in requests per second.
 	Amount float64
@@ -25,14 +29,11 @@ func (a ArrivalModel) Load() (l Load, ok bool) {
 	return Load{}, false
 }
 
+// load leaves the number out of the label: what is left is what sessions have in common.
 func (s sessions) load() Load {
-	family := "sessions without think time"
-	if s.mean > 0 {
-		family = fmt.Sprintf("sessions, mean think time %v", s.mean)
-	}
-	return Load{Family: family, Amount: float64(s.n), Users: true}
+	return Load{Family: strings.Replace(s.label(), fmt.Sprintf("n=%d", s.n), "n=…", 1), Amount: float64(s.n), Users: true}
 }
 
-func (p poisson) load() Load { return Load{Family: "poisson", Amount: p.rate} }
+func (p poisson) load() Load { return Load{Family: "poisson:rate=…", Amount: p.rate} }
 
-func (c constant) load() Load { return Load{Family: "constant", Amount: c.rate} }
+func (c constant) load() Load { return Load{Family: "constant:rate=…", Amount: c.rate} }

@@ -9,11 +9,11 @@ import (
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]arrival.Load{
-		"sessions:n=4":                  {Family: "sessions without think time", Amount: 4, Users: true},
-		"sessions:n=4,think=2s":         {Family: "sessions, mean think time 2s", Amount: 4, Users: true},
-		"sessions:n=9,think=2s,seed=XY": {Family: "sessions, mean think time 2s", Amount: 9, Users: true},
-		"poisson:rate=1.5":              {Family: "poisson", Amount: 1.5},
-		"constant:rate=2":               {Family: "constant", Amount: 2},
+		"sessions:n=4":                  {Family: "sessions:n=…", Amount: 4, Users: true},
+		"sessions:n=4,think=2s":         {Family: "sessions:n=…,think=2s", Amount: 4, Users: true},
+		"sessions:n=9,think=2s,seed=XY": {Family: "sessions:n=…,think=2s", Amount: 9, Users: true},
+		"poisson:rate=1.5":              {Family: "poisson:rate=…", Amount: 1.5},
+		"constant:rate=2":               {Family: "constant:rate=…", Amount: 2},
 	} {
 		m, err := arrival.Parse(text)
 		if err != nil {

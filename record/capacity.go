@@ -2,7 +2,6 @@ package record
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"infbench/arrival"
@@ -22,6 +21,8 @@ type Context struct {
 // HitRate returns the share of the prompt tokens that came from the prefix cache; ok is
 // false where the server does not tell for every request, which is not 0.
 func (c Context) HitRate() (share float64, ok bool) { return c.hits, c.hitsKnown }
+
+func (c Context) known() bool { _, ok := c.DepthTokens.N(); return ok }
 
 func (l Level) context() Context {
 	var depths []int
@@ -49,21 +50,14 @@ func (l Level) context() Context {
 	return c
 }
 
-// near reports whether two depths are one: they differ by at most a tenth.
-func near(a, b gates.Count) bool {
-	x, okX := a.N()
-	y, okY := b.N()
-	return okX == okY && 10*max(x-y, y-x) <= max(x, y)
-}
-
-// Capacity is how much load of one family a tier holds at one context: the highest level
-// that holds it and below which all do. Levels are named by their index in
+// Capacity is how much load of one family a tier holds: the highest level that holds it and
+// below which all do. Levels are named by their index in
 // [PerfRecord.Levels].
 type Capacity struct {
 	// Family is the family of loads, Users says that they are sessions and not a rate.
 	Family string
 	Users  bool
-	// Levels are those of the family at this context, the least load first.
+	// Levels are those of the family, the least load first.
 	Levels []int
 	// Highest is the highest level that holds below which all hold, -1 where none does.
 	Highest int
@@ -75,21 +69,18 @@ type Capacity struct {
 	// Beyond are levels that hold although one below them fails: held against load, the
 	// server is not monotone.
 	Beyond []int
-	// Context is that of the highest level, or of the first one where none holds.
+	// Context is that of the highest level; where none holds, of the first one that has any.
 	Context Context
 	// Withheld says why the capacity is not to be used, "" otherwise.
 	Withheld string
 }
 
-// scale is the levels of one family at one depth.
+// scale is the levels of one family.
 type scale struct {
 	load   arrival.Load
-	depth  gates.Count
 	levels []int
 }
 
-// scales sorts the levels of a sweep into scales. A level of which no depth is known, such
-// as one that refused every request, belongs to the scale before it.
 func (m Measurements) scales() []scale {
 	var out []scale
 	for i, l := range m.levels {
@@ -97,21 +88,10 @@ func (m Measurements) scales() []scale {
 		if !ok {
 			continue // a transient, or a load that no other can be more of
 		}
-		depth := l.context().DepthTokens
-		_, known := depth.N()
-		at := -1
-		for k, s := range out {
-			_, has := s.depth.N()
-			if s.load.Family == load.Family && s.load.Users == load.Users && (!known || !has || near(s.depth, depth)) {
-				at = k
-			}
-		}
+		at := slices.IndexFunc(out, func(s scale) bool { return s.load.Family == load.Family && s.load.Users == load.Users })
 		if at < 0 {
-			out = append(out, scale{load: load, depth: depth})
-			at = len(out) - 1
-		}
-		if known {
-			out[at].depth = depth
+			at = len(out)
+			out = append(out, scale{load: load})
 		}
 		out[at].levels = append(out[at].levels, i)
 	}
@@ -131,12 +111,17 @@ func (m Measurements) capacities(stands []Attainment) []Capacity {
 	for _, s := range m.scales() {
 		c := climb(s.levels, func(i int) Standing { return stands[i].Standing })
 		c.Family, c.Users = s.load.Family, s.load.Users
-		c.Context = m.levels[s.levels[0]].context()
+		at := s.levels
 		if c.Highest >= 0 {
-			c.Context = m.levels[c.Highest].context()
+			at = []int{c.Highest}
 		}
-		if _, ok := c.Context.DepthTokens.N(); !ok {
-			c.Withheld = fmt.Sprintf("%s, so the depth of the context is not known", uncounted)
+		for _, i := range at {
+			if c.Context = m.levels[i].context(); c.Context.known() {
+				break
+			}
+		}
+		if !c.Context.known() {
+			c.Withheld = uncounted + ", so that the depth of the context is not known"
 		}
 		out = append(out, c)
 	}

@@ -57,17 +57,17 @@ func InteractivityScore(ttft, tpot time.Duration) float64 {
 
 func (l Level) interactivity() Interactivity {
 	i := Interactivity{TTFT: Bounded{P99: l.figures.TTFT.P99()}, TPOT: Bounded{P99: l.figures.TPOT.P99()}}
-	var ttft, tpot []time.Duration
+	var ttfts, tpots []time.Duration
 	for _, s := range l.samples {
 		if s.Warmup || s.Outcome != OK {
 			continue
 		}
-		ttft = append(ttft, s.First-began(s, l.arrival.Open()))
-		if d, ok := tpotOf(s); ok {
-			tpot = append(tpot, d)
+		ttfts = append(ttfts, s.First-began(s, l.arrival.Open()))
+		if d, ok := tpot(s); ok {
+			tpots = append(tpots, d)
 		}
 	}
-	i.TTFT.Upper, i.TPOT.Upper = upper(i.TTFT.P99, ttft), upper(i.TPOT.P99, tpot)
+	i.TTFT.Upper, i.TPOT.Upper = upper(i.TTFT.P99, ttfts), upper(i.TPOT.P99, tpots)
 	a, okA := i.TTFT.P99.Value()
 	b, okB := i.TPOT.P99.Value()
 	switch {

@@ -45,7 +45,7 @@ func (m Measurements) HeldTo(o Objectives) (Measurements, error) {
 }
 
 // Service is what one tier makes of a sweep: each level's standing, in the order of
-// [PerfRecord.Levels], and the capacity of each family of loads at each context.
+// [PerfRecord.Levels], and the capacity in each family of loads.
 type Service struct {
 	Tier       Tier
 	Levels     []Attainment

@@ -76,7 +76,8 @@ type Attainment struct {
 // code is wrong.
 func (l Level) attainment(t Tier, codes bool) Attainment {
 	a := Attainment{Why: l.unjudged(t)}
-	j := judge{t, codes, l.arrival.Open(), len(l.void) == 0, len(l.void) == 0 && l.noRates == ""}
+	times := len(l.void) == 0 && l.conduct.Saturated == ""
+	j := judge{t, codes, l.arrival.Open(), times, times && l.noRates == ""}
 	bad, tokens, cancelled := 0, 0, 0
 	for _, s := range l.samples {
 		if s.Warmup {
@@ -100,6 +101,8 @@ func (l Level) attainment(t Tier, codes bool) Attainment {
 	// What is bad without its times being looked at is bad on a level of which they cannot be.
 	a.Standing = standing(a.Issued, a.Issued-bad)
 	switch {
+	case len(l.void) == 0 && l.conduct.Saturated != "":
+		a.Standing = Fails // whatever its first requests met: the queue grows for as long as it lasts
 	case a.Why != "" && a.Standing != Fails:
 		a.Standing = Unjudged
 	case a.Why != "":
@@ -109,7 +112,10 @@ func (l Level) attainment(t Tier, codes bool) Attainment {
 	}
 	a.Goodput = newGoodput(a.Issued-bad, tokens, l.counted(), a.Why)
 	if t.marginal {
-		p := l.marginal(t, a.Why)
+		p := l.marginal(t)
+		if a.Why != "" {
+			p = Marginal{Standing: a.Standing}
+		}
 		a.Published = &p
 	}
 	return a
@@ -133,6 +139,8 @@ func (l Level) unjudged(t Tier) string {
 	switch {
 	case len(l.void) > 0:
 		return "the level is void: " + l.void[0]
+	case l.conduct.Saturated != "":
+		return "the load was more than the server can take: " + l.conduct.Saturated
 	case l.noRates != "":
 		return "no TPOT: " + l.noRates
 	case limited && !slices.Contains(l.form.columns, "max_gap_ns"):
@@ -163,7 +171,7 @@ func (j judge) misses(s Sample) Missed {
 	if j.times && s.First-began(s, j.open) > j.tier.ttft {
 		m.TTFT = 1
 	}
-	if tpot, ok := tpotOf(s); j.tpot && ok && tpot > j.tier.tpot {
+	if d, ok := tpot(s); j.tpot && ok && d > j.tier.tpot {
 		m.TPOT = 1
 	}
 	if limit, ok := j.tier.MaxGap(); j.times && ok && s.MaxGap > limit {
@@ -179,14 +187,6 @@ func began(s Sample, open bool) time.Duration {
 		return s.Due
 	}
 	return s.Sent
-}
-
-// tpotOf returns the time per output token after the first; there is none for one token.
-func tpotOf(s Sample) (time.Duration, bool) {
-	if s.OutputTokens < 2 {
-		return 0, false
-	}
-	return (s.Last - s.First) / time.Duration(s.OutputTokens-1), true
 }
 
 // Marginal is how a level stands to limits on the 99th percentile of TTFT and of TPOT, each
@@ -221,20 +221,17 @@ func (t Tail) standing() Standing {
 
 // marginal holds a level to the rule of MLPerf. A percentile by nearest rank is within its
 // limit exactly when at most one of 100 is over it.
-func (l Level) marginal(t Tier, withheld string) Marginal {
-	if withheld != "" {
-		return Marginal{Standing: Unjudged}
-	}
+func (l Level) marginal(t Tier) Marginal {
 	var m Marginal
 	for _, s := range l.samples {
 		if s.Warmup {
 			continue
 		}
-		tpot, ok := tpotOf(s)
+		d, ok := tpot(s)
 		failed := s.Outcome != OK
 		m.TTFT.count(failed || s.First-began(s, l.arrival.Open()) > t.ttft)
 		if ok || failed {
-			m.TPOT.count(failed || tpot > t.tpot)
+			m.TPOT.count(failed || d > t.tpot)
 		}
 	}
 	m.TTFT.Needed, _ = stat.LeastTrials(m.TTFT.Over, attainedPart, earlyStopAt)

@@ -177,6 +177,11 @@ func TestWhatIsNotJudged(t *testing.T) {
 		return recordtest.Requests(recordtest.Sessions(1), 200, some(bad, outcome(o)))
 	}
 	void := func(p record.LevelParts) record.LevelParts { p.Void = []string{"late_dispatch"}; return p }
+	saturated := func(p record.LevelParts) record.LevelParts { p.Saturated = "a queue"; return p }
+	poisson, err := arrival.Poisson(2, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
 	uncounted := func(p record.LevelParts) record.LevelParts {
 		p.RatesWithheld = "nobody counted the tokens"
 		return p
@@ -189,6 +194,8 @@ func TestWhatIsNotJudged(t *testing.T) {
 		"void":                              {void(level(0, record.OK)), record.Unjudged, "void: late_dispatch"},
 		"void, and slow":                    {void(recordtest.Requests(recordtest.Sessions(1), 200, some(200, slow))), record.Unjudged, "void: late_dispatch"},
 		"void, and one of 200 failed":       {void(level(1, record.TimedOut)), record.Unjudged, "void"},
+		"more than it can take":             {saturated(recordtest.Requests(poisson, 200, nil)), record.Fails, "more than the server can take: a queue"},
+		"more than it can take, and void":   {saturated(void(recordtest.Requests(poisson, 200, nil))), record.Unjudged, "void"},
 		"void, and too many failed":         {void(level(3, record.TimedOut)), record.Fails, "void"},
 		"tokens uncounted":                  {uncounted(level(0, record.OK)), record.Unjudged, "nobody counted"},
 		"tokens uncounted, but a late TTFT": {uncounted(recordtest.Requests(recordtest.Sessions(1), 200, some(3, slow))), record.Fails, "nobody counted"},
