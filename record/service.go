@@ -14,12 +14,12 @@ type Objectives struct {
 	Codes bool
 }
 
-// maxTiers bounds the tiers of a record.
-const maxTiers = 16
+// MaxTiers bounds the tiers of a record.
+const MaxTiers = 16
 
 func (o Objectives) check() error {
-	if len(o.Tiers) > maxTiers {
-		return fmt.Errorf("%d tiers: want at most %d", len(o.Tiers), maxTiers)
+	if len(o.Tiers) > MaxTiers {
+		return fmt.Errorf("%d tiers: want at most %d", len(o.Tiers), MaxTiers)
 	}
 	for i, t := range o.Tiers {
 		if t.IsZero() {

@@ -112,7 +112,7 @@ func (l Level) attainment(t Tier, codes bool) Attainment {
 	}
 	a.Goodput = newGoodput(a.Issued-bad, tokens, l.counted(), a.Why)
 	if t.marginal {
-		p := l.marginal(t)
+		p := l.marginal(j)
 		if a.Why != "" {
 			p = Marginal{Standing: a.Standing}
 		}
@@ -221,17 +221,18 @@ func (t Tail) standing() Standing {
 
 // marginal holds a level to the rule of MLPerf. A percentile by nearest rank is within its
 // limit exactly when at most one of 100 is over it.
-func (l Level) marginal(t Tier) Marginal {
+func (l Level) marginal(j judge) Marginal {
 	var m Marginal
 	for _, s := range l.samples {
 		if s.Warmup {
 			continue
 		}
-		d, ok := tpot(s)
-		failed := s.Outcome != OK
-		m.TTFT.count(failed || s.First-began(s, l.arrival.Open()) > t.ttft)
+		_, ok := tpot(s)
+		missed := j.misses(s)
+		failed := missed.Failed+missed.Wrong > 0
+		m.TTFT.count(failed || missed.TTFT > 0)
 		if ok || failed {
-			m.TPOT.count(failed || d > t.tpot)
+			m.TPOT.count(failed || missed.TPOT > 0)
 		}
 	}
 	m.TTFT.Needed, _ = stat.LeastTrials(m.TTFT.Over, attainedPart, earlyStopAt)
