@@ -18,7 +18,7 @@ func service(w io.Writer, s Style, p record.PerfRecord) error {
 	if len(tiers) == 0 {
 		return nil // of a version that had none
 	}
-	fmt.Fprintf(w, "  %s  99 of 100 requests, failed ones included, are within every limit\n", s.paint(bold, "held to"))
+	fmt.Fprintf(w, "  %s  of all requests, failed ones included, 99 of 100 are to be within every limit\n", s.paint(bold, "held to"))
 	for _, t := range tiers {
 		fmt.Fprintf(w, "    %s\n", t)
 	}
