@@ -52,6 +52,7 @@ type Measurements struct {
 	rungs      []Rung
 	depthsLeft []string
 	frozen     *Frozen
+	objectives Objectives
 }
 
 // NewMeasurements returns the measurements; at least one level is needed.
@@ -120,6 +121,7 @@ type measurementsWire struct {
 	Levels   []json.RawMessage `json:"levels"`
 	Ladder   *ladderWire       `json:"ladder,omitempty"`
 	Frozen   *Frozen           `json:"frozen,omitempty"`
+	Service  json.RawMessage   `json:"service,omitempty"`
 }
 
 func (m Measurements) encode() (json.RawMessage, error) {
@@ -133,6 +135,9 @@ func (m Measurements) encode() (json.RawMessage, error) {
 	}
 	var err error
 	if w.Ladder, err = m.encodeLadder(); err != nil {
+		return nil, err
+	}
+	if w.Service, err = m.encodeService(); err != nil {
 		return nil, err
 	}
 	return json.Marshal(w)
@@ -155,7 +160,10 @@ func decodeMeasurements(raw json.RawMessage) (Measurements, error) {
 	if err != nil {
 		return m, err
 	}
-	if m, err = m.decodeLadder(w.Ladder); err != nil || w.Frozen == nil {
+	if m, err = m.decodeLadder(w.Ladder); err != nil {
+		return m, err
+	}
+	if m, err = m.decodeService(w.Service); err != nil || w.Frozen == nil {
 		return m, err
 	}
 	return m.WithFrozen(*w.Frozen)

@@ -119,6 +119,7 @@ func performanceFlags() []cli.Flag {
 		&cli.IntFlag{Name: "prompt-tokens", DefaultText: "512", Usage: "length of independent prompts"},
 		&cli.IntFlag{Name: "output-tokens", DefaultText: "64", Usage: "length of the answers"},
 		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json `FILE` to count with where the server counts no tokens"},
+		tierFlag(),
 	}
 }
 
@@ -312,6 +313,9 @@ func (s *settings) load(ctx *cli.Context) error {
 			}
 			s.arrivals = append(s.arrivals, m)
 		}
+	}
+	if err := s.loadTiers(ctx); err != nil {
+		return err
 	}
 	if err := s.loadWorkload(ctx); err != nil {
 		return err

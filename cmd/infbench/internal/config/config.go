@@ -13,6 +13,7 @@ import (
 	"github.com/xrash/smetrics"
 
 	"infbench/arrival"
+	"infbench/record"
 	"infbench/stages/hardware/tree"
 )
 
@@ -75,6 +76,8 @@ type Performance struct {
 	PastSaturation bool
 	// Depths are the prompt lengths of the ladder; nil for the default, empty for none.
 	Depths []int
+	// Tiers are what requests are held to, own ones and built-in ones that are named.
+	Tiers []record.Tier
 }
 
 // file is the form of the file; durations and models are text there.
@@ -112,15 +115,16 @@ type file struct {
 		APIKeyEnv string `toml:"api_key_env"`
 	} `toml:"reference"`
 	Performance struct {
-		Arrival      []string `toml:"arrival"`
-		PerLevel     string   `toml:"per_level"`
-		Requests     int      `toml:"requests"`
-		PromptTokens int      `toml:"prompt_tokens"`
-		OutputTokens int      `toml:"output_tokens"`
-		Tokenizer    string   `toml:"tokenizer"`
-		Workload     string   `toml:"workload"`
-		Past         bool     `toml:"past_saturation"`
-		Depths       []int    `toml:"depths"`
+		Arrival      []string    `toml:"arrival"`
+		PerLevel     string      `toml:"per_level"`
+		Requests     int         `toml:"requests"`
+		PromptTokens int         `toml:"prompt_tokens"`
+		OutputTokens int         `toml:"output_tokens"`
+		Tokenizer    string      `toml:"tokenizer"`
+		Workload     string      `toml:"workload"`
+		Past         bool        `toml:"past_saturation"`
+		Depths       []int       `toml:"depths"`
+		Tier         []tierTable `toml:"tier"`
 	} `toml:"performance"`
 }
 
@@ -188,6 +192,9 @@ func Parse(text string) (Config, error) {
 		}
 		*d.to = v
 	}
+	if c.Performance.Tiers, err = tiersOf(f.Performance.Tier); err != nil {
+		return Config{}, err
+	}
 	for _, text := range f.Performance.Arrival {
 		m, err := arrival.Parse(text)
 		if err != nil {
@@ -218,7 +225,7 @@ func Parse(text string) (Config, error) {
 var known = []string{
 	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
 	"hardware.device", "hardware.kernels", "hardware.platform", "hardware.engine_log", "correctness.budget", "correctness.batch_invariant", "correctness.precision", "reference.target", "reference.model", "reference.api_key_env", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
-	"performance.output_tokens", "performance.tokenizer", "performance.workload", "performance.past_saturation", "performance.depths",
+	"performance.output_tokens", "performance.tokenizer", "performance.workload", "performance.past_saturation", "performance.depths", "performance.tier.name", "performance.tier.ttft", "performance.tier.tpot", "performance.tier.max_gap",
 }
 
 // nearest suggests the known key that an unknown one was probably meant to be.

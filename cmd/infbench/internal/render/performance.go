@@ -43,11 +43,14 @@ func Performance(w io.Writer, s Style, p record.PerfRecord) error {
 	if err := ladder(w, p); err != nil {
 		return err
 	}
+	if err := service(w, s, p); err != nil {
+		return err
+	}
 	for i, c := range p.Caveats() {
 		if i == 0 {
 			fmt.Fprintf(w, "  %s\n", s.paint(bold, "to be read with"))
 		}
-		fmt.Fprintf(w, "    · %s\n", c)
+		fmt.Fprintf(w, "    · %s\n", gates.Printable(c, 400))
 	}
 	return nil
 }
