@@ -47,6 +47,8 @@ type LevelParts struct {
 	RatesWithheld string
 	// Void lists why the level's figures must not be used at all.
 	Void []string
+	// Engine is the engine's own account of the window; the zero one is none.
+	Engine EngineWindow
 }
 
 // Level is one load point of a sweep. Its figures are a pure function of what it
@@ -63,6 +65,7 @@ type Level struct {
 	figures   Figures
 	hasFigure bool
 	form      form
+	engine    EngineWindow
 }
 
 // form is the version in which a level is written: one that was read is written again as it
@@ -87,6 +90,7 @@ func NewLevel(p LevelParts) (Level, error) {
 		tokenGap: newDistribution(p.TokenGaps, p.TokenGapsWithheld),
 		steady:   steady{p.SteadyTokens, int64(p.SteadyFor)},
 		form:     currentForm,
+		engine:   p.Engine,
 	}
 	return l.settled()
 }
@@ -346,6 +350,7 @@ type levelWire struct {
 	ChunkGap distributionWire     `json:"chunk_gap"`
 	TokenGap distributionWire     `json:"itl"`
 	Figures  json.RawMessage      `json:"figures"`
+	Engine   json.RawMessage      `json:"engine,omitempty"`
 }
 
 type distributionWire struct {
@@ -380,6 +385,10 @@ func (l Level) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	engine, err := l.engine.encode()
+	if err != nil {
+		return nil, err
+	}
 	type wire struct {
 		levelWire
 		Samples  [][]any `json:"samples"`
@@ -388,7 +397,7 @@ func (l Level) encode() ([]byte, error) {
 	}
 	w := wire{
 		levelWire: levelWire{
-			Arrival: l.arrival, WindowNS: int64(l.window), Void: l.void, NoRates: l.noRates, Steady: l.steady, Columns: l.form.columns, Figures: figures,
+			Arrival: l.arrival, WindowNS: int64(l.window), Void: l.void, NoRates: l.noRates, Steady: l.steady, Columns: l.form.columns, Figures: figures, Engine: engine,
 		},
 		ChunkGap: l.chunkGap.wire(), TokenGap: l.tokenGap.wire(),
 	}
@@ -419,6 +428,9 @@ func decodeLevel(raw []byte) (Level, error) {
 		return Level{}, err
 	}
 	if l.tokenGap, err = w.TokenGap.distribution(); err != nil {
+		return Level{}, err
+	}
+	if l.engine, err = decodeEngine(w.Engine); err != nil {
 		return Level{}, err
 	}
 	if l, err = l.settled(); err != nil {
