@@ -76,7 +76,7 @@ func CrossCheck(samples []Sample, source TokenSource, e EngineWindow) Agreement 
 	}
 	c := &crossing{samples: samples, p: *e.parts, source: source}
 	for _, s := range samples {
-		if s.Outcome == OK {
+		if answered(s) {
 			c.good++
 		}
 	}
@@ -87,6 +87,12 @@ func CrossCheck(samples []Sample, source TokenSource, e EngineWindow) Agreement 
 	c.times()
 	c.ownTimes()
 	return c.all
+}
+
+// answered reports whether a request came to its end, whatever the answer is worth: the
+// engine made all of it then.
+func answered(s Sample) bool {
+	return s.Outcome == OK || (s.Outcome == Wrong || s.Outcome == Degenerate) && s.First > 0
 }
 
 // crossing is one cross-check under way.
@@ -297,7 +303,7 @@ func (c *crossing) within(what string, client, own time.Duration) {
 // reason, under load a first token can also have been delivered late.
 func (c *crossing) decode(client, own time.Duration) {
 	const what = "decode time"
-	_, _, peak := inFlight(c.samples, endOf(c.samples))
+	_, _, peak := inFlight(c.samples, 0, endOf(c.samples))
 	switch {
 	case farTimes(own, client) && peak <= 1:
 		c.say(what, Disagrees, "the engine decoded for %s longer than text was seen: tokens are held back or not shown, and times per token come out short", apart(own, client))
@@ -318,7 +324,7 @@ func (c *crossing) ownTimes() {
 	var worst time.Duration
 	for _, s := range c.samples {
 		prefill, ok := s.EnginePrefill.D()
-		if !ok || s.Outcome != OK {
+		if !ok || !answered(s) {
 			continue
 		}
 		told++

@@ -68,7 +68,7 @@ type timedReading struct {
 
 // startWindow looks at the engine's counters before a level and begins to look at its load. It
 // waits a little for an engine that still has something to do: that would be counted too.
-// Whatever it begins [engineWindow.end] ends; that has to be called.
+// Whatever it begins [engineWindow.close] ends, which has to be called; [engineWindow.end] does.
 func startWindow(ctx context.Context, ep endpoint.Endpoint, devices Devices) *engineWindow {
 	w := &engineWindow{ep: ep, devices: devices}
 	w.before, w.lost = w.idle(ctx)
@@ -164,15 +164,43 @@ func (w *engineWindow) readDevices(ctx context.Context) {
 	}
 }
 
+// close ends what the window began. Closing twice is harmless.
+func (w *engineWindow) close() {
+	w.stop()
+	w.looking.Wait()
+}
+
 // seen is what clients saw of a level by its end, so that counters which trail it can be
 // waited for.
 type seen struct{ requests, outputTokens int }
 
+// seen returns what the level's clients saw, once all of them are done.
+func (c *collector) seen() seen {
+	var s seen
+	for _, k := range c.answers {
+		s.outputTokens += k.n
+		if k.out != record.Rejected && k.out != record.Unreached {
+			s.requests++
+		}
+	}
+	return s
+}
+
+// ownTimes are what the engine told of one request.
+func ownTimes(t endpoint.EngineTiming) (queue, prefill, decode gates.Span) {
+	if t.Prefill > 0 {
+		prefill = gates.SpanOf(t.Prefill)
+	}
+	if t.Decode > 0 {
+		decode = gates.SpanOf(t.Decode)
+	}
+	return t.Queue, prefill, decode
+}
+
 // end looks at the counters again and returns what came of the window. Counters may trail the
 // last answer by a moment, so ones that are short are read again a few times.
 func (w *engineWindow) end(ctx context.Context, clients seen) record.EngineWindow {
-	w.stop()
-	w.looking.Wait()
+	w.close()
 	p := record.EngineParts{Source: w.ep.Engine().Name(), Lost: w.lost}
 	if w.lost == "" {
 		p = w.moved(ctx, clients)
@@ -203,7 +231,8 @@ func (w *engineWindow) moved(ctx context.Context, clients seen) record.EnginePar
 		if d = w.before.Until(after); d.Lost != "" {
 			return record.EngineParts{Source: source, Lost: d.Lost}
 		}
-		if d.Finished.Or(clients.requests) >= clients.requests && d.Output.Or(clients.outputTokens) >= clients.outputTokens {
+		finished, counted := d.Finished.N()
+		if counted && finished >= clients.requests || !counted && d.Output.Or(clients.outputTokens) >= clients.outputTokens {
 			break
 		}
 	}

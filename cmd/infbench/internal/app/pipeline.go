@@ -84,7 +84,7 @@ func (p *pipeline) stage(n gates.Stage) (stages.Stage, error) {
 		s, err := stages.Opened(p.openCorrectness, correctness.Checks())
 		return s.States(), err
 	default:
-		p.cache = performance.CacheIntent
+		p.cache = performance.CacheIntent(performance.WorkloadOf(p.ses.set.workload, p.ses.set.arrivals))
 		return stages.Gated(p.measure, performance.Checks())
 	}
 }
