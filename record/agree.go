@@ -52,6 +52,16 @@ func (a Agreement) NoRates() string {
 	return ""
 }
 
+// Lost returns why there was nothing to compare with, "" where there was something.
+func (a Agreement) Lost() string {
+	if len(a) == 1 && a[0].What == everything {
+		return a[0].Words
+	}
+	return ""
+}
+
+const everything = "everything"
+
 // The limits of a disagreement. Both of a pair must be exceeded: the share alone would void a
 // short level over a rounding, the amount alone a long one.
 const (
@@ -72,7 +82,7 @@ const (
 // on the way, before the engine, or of this client, and is told.
 func CrossCheck(samples []Sample, source TokenSource, e EngineWindow) Agreement {
 	if e.IsZero() || e.parts.Lost != "" {
-		return Agreement{{What: "everything", Standing: Uncompared, Words: e.why("")}}
+		return Agreement{{What: everything, Standing: Uncompared, Words: e.why("")}}
 	}
 	c := &crossing{samples: samples, p: *e.parts, source: source}
 	for _, s := range samples {

@@ -75,6 +75,8 @@ type Performance struct {
 	PastSaturation bool
 	// Depths are the prompt lengths of the ladder; nil for the default, empty for none.
 	Depths []int
+	// DCGM is the address of a DCGM exporter's page, for the power of the engine's accelerators.
+	DCGM string
 }
 
 // file is the form of the file; durations and models are text there.
@@ -118,6 +120,7 @@ type file struct {
 		PromptTokens int      `toml:"prompt_tokens"`
 		OutputTokens int      `toml:"output_tokens"`
 		Tokenizer    string   `toml:"tokenizer"`
+		DCGM         string   `toml:"dcgm"`
 		Workload     string   `toml:"workload"`
 		Past         bool     `toml:"past_saturation"`
 		Depths       []int    `toml:"depths"`
@@ -171,7 +174,7 @@ func Parse(text string) (Config, error) {
 		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels, f.Hardware.Platform, f.Hardware.EngineLog}, Precision: f.Correctness.Precision,
 		Reference: Reference{f.Reference.Target, f.Reference.Model, f.Reference.APIKeyEnv},
 		Performance: Performance{
-			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer,
+			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer, DCGM: f.Performance.DCGM,
 			Workload: f.Performance.Workload, PastSaturation: f.Performance.Past, Depths: f.Performance.Depths,
 		},
 	}
