@@ -239,8 +239,12 @@ func TestEngineWindowIsWrittenBothWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range [][2]string{
-		{`"source":"vllm"`, `"source":"vllm","vram":7`}, {`"source":"vllm"`, `"source":""`}, {`"output_tokens":1200,"finished"`, `"output_tokens":-1,"finished"`},
-		{`"output_tokens":1200,"finished"`, `"output_tokens":1e3,"finished"`}, {`"lost"`, `"Lost"`}, {`"running":{"n":1`, `"running":{"n":0`},
+		{`"source":"vllm"`, `"source":"vllm","vram":7`},
+		{`"source":"vllm"`, `"source":""`},
+		{`"output_tokens":1200,"finished"`, `"output_tokens":-1,"finished"`},
+		{`"output_tokens":1200,"finished"`, `"output_tokens":1e3,"finished"`},
+		{`"lost"`, `"Lost"`},
+		{`"running":{"n":1`, `"running":{"n":0`},
 	} {
 		bad := strings.Replace(string(b), c[0], c[1], 1)
 		var p record.PerfRecord

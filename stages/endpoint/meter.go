@@ -137,18 +137,34 @@ type namedTime struct {
 // counts lists the counters, in one order for all meters.
 func (m *Meter) counts() []namedCount {
 	return []namedCount{
-		{"prompt tokens", &m.Prompt}, {"computed tokens", &m.Computed}, {"cached tokens", &m.Cached}, {"cache queries", &m.CacheQueries}, {"cache hits", &m.CacheHits},
-		{"output tokens", &m.Output}, {"finished requests", &m.Finished}, {"preemptions", &m.Preempted}, {"drafted tokens", &m.Drafted}, {"accepted tokens", &m.Accepted},
-		{"queue times", &m.Queue.N}, {"prefill times", &m.Prefill.N}, {"decode times", &m.Decode.N}, {"times to the first token", &m.TTFT.N},
-		{"times between tokens", &m.Gap.N}, {"end-to-end times", &m.E2E.N},
+		{"prompt tokens", &m.Prompt},
+		{"computed tokens", &m.Computed},
+		{"cached tokens", &m.Cached},
+		{"cache queries", &m.CacheQueries},
+		{"cache hits", &m.CacheHits},
+		{"output tokens", &m.Output},
+		{"finished requests", &m.Finished},
+		{"preemptions", &m.Preempted},
+		{"drafted tokens", &m.Drafted},
+		{"accepted tokens", &m.Accepted},
+		{"queue times", &m.Queue.N},
+		{"prefill times", &m.Prefill.N},
+		{"decode times", &m.Decode.N},
+		{"times to the first token", &m.TTFT.N},
+		{"times between tokens", &m.Gap.N},
+		{"end-to-end times", &m.E2E.N},
 	}
 }
 
 // times lists the sums of times, in one order for all meters.
 func (m *Meter) times() []namedTime {
 	return []namedTime{
-		{"queue times", &m.Queue.Sum}, {"prefill times", &m.Prefill.Sum}, {"decode times", &m.Decode.Sum}, {"times to the first token", &m.TTFT.Sum},
-		{"times between tokens", &m.Gap.Sum}, {"end-to-end times", &m.E2E.Sum},
+		{"queue times", &m.Queue.Sum},
+		{"prefill times", &m.Prefill.Sum},
+		{"decode times", &m.Decode.Sum},
+		{"times to the first token", &m.TTFT.Sum},
+		{"times between tokens", &m.Gap.Sum},
+		{"end-to-end times", &m.E2E.Sum},
 	}
 }
 
