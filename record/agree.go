@@ -187,6 +187,8 @@ func (c *crossing) promptTokens() {
 	switch {
 	case !okN:
 		c.say(what, Uncompared, "%s does not count them", c.p.Source)
+	case c.source != EngineUsage:
+		c.say(what, Uncompared, "clients were not told by the engine (%s)", c.source)
 	case !okT:
 		c.say(what, Uncompared, "clients were not told for every request")
 	case c.unlike(what):

@@ -61,6 +61,7 @@ func TestCrossCheck(t *testing.T) {
 		"8 and one each":            {engine: func(p *record.EngineParts) { p.Output = gates.CountOf(118) }, client: func(s []record.Sample) { each(s, func(s *record.Sample) { s.OutputTokens = 10 }) }, what: out, want: record.Agrees},
 		"past 8 and one each":       {engine: func(p *record.EngineParts) { p.Output = gates.CountOf(119) }, client: func(s []record.Sample) { each(s, func(s *record.Sample) { s.OutputTokens = 10 }) }, what: out, want: record.Disagrees, costs: out},
 		"our own tokenizer counted": {source: record.ClientTokenizer, engine: func(p *record.EngineParts) { p.Output = gates.CountOf(9999) }, what: out, want: record.Uncompared, says: "client tokenizer"},
+		"and the prompts":           {source: record.ClientTokenizer, engine: func(p *record.EngineParts) { p.Prompt = gates.CountOf(9999) }, what: prompt, want: record.Uncompared, says: "client tokenizer"},
 		"no counter":                {engine: func(p *record.EngineParts) { p.Output = gates.Count{} }, what: out, want: record.Uncompared, says: "vllm does not count"},
 
 		"prompts differ":                  {engine: func(p *record.EngineParts) { p.Prompt = gates.CountOf(940_000) }, what: prompt, want: record.Disagrees, costs: prompt},
