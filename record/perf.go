@@ -105,13 +105,15 @@ type Measured struct {
 	Arrival arrival.ArrivalModel
 	Void    []string
 	Figures Figures
+	// Engine is the engine's own account of the level.
+	Engine EngineFigures
 }
 
 // Levels returns the levels with their figures, in the order of the sweep.
 func (p PerfRecord) Levels() []Measured {
 	var out []Measured
 	for _, l := range p.measured.levels {
-		out = append(out, Measured{l.arrival, slices.Clone(l.void), l.figures})
+		out = append(out, Measured{l.arrival, slices.Clone(l.void), l.figures, l.engineFigures(p.measured.workload.TokenSource)})
 	}
 	return out
 }

@@ -60,6 +60,9 @@ type Sample struct {
 	// Code says whether the answer holds the code that its prompt asked for.
 	Code    Code
 	Outcome Outcome
+	// EngineQueue, EnginePrefill and EngineDecode are what the engine told of this request
+	// alone: to its first step, from there to its first token, from there to its last.
+	EngineQueue, EnginePrefill, EngineDecode gates.Span
 }
 
 // maxBlocks bounds the repeat blocks of a level.

@@ -58,6 +58,8 @@ type Config struct {
 	// TokenizedBy names the counter. Both may be absent.
 	CountTokens func(text string) (int, error)
 	TokenizedBy string
+	// Devices reads the accelerators of the engine's machine.
+	Devices Devices
 	// Grace is what requests in flight get to finish after a person stopped the run.
 	Grace time.Duration
 

@@ -159,6 +159,7 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 		}
 		c.CountTokens, c.TokenizedBy = t.Count, t.Impl()+" "+t.Fingerprint()
 	}
+	c.Devices = p.ses.devices(ctx)
 	p.sweep, err = performance.Measure(ctx, ep, proof, model, c, func(g performance.Progress) {
 		if g.Finished {
 			emit(stages.LevelFinished{Index: g.Index, Of: g.Of, Issued: g.Issued, Good: g.Good})

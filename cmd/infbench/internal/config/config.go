@@ -78,6 +78,8 @@ type Performance struct {
 	Depths []int
 	// Tiers are what requests are held to, own ones and built-in ones that are named.
 	Tiers []record.Tier
+	// DCGM is the address of a DCGM exporter's page, for the power of the engine's accelerators.
+	DCGM string
 }
 
 // file is the form of the file; durations and models are text there.
@@ -125,6 +127,7 @@ type file struct {
 		Past         bool        `toml:"past_saturation"`
 		Depths       []int       `toml:"depths"`
 		Tier         []tierTable `toml:"tier"`
+		DCGM         string      `toml:"dcgm"`
 	} `toml:"performance"`
 }
 
@@ -175,7 +178,7 @@ func Parse(text string) (Config, error) {
 		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels, f.Hardware.Platform, f.Hardware.EngineLog}, Precision: f.Correctness.Precision,
 		Reference: Reference{f.Reference.Target, f.Reference.Model, f.Reference.APIKeyEnv},
 		Performance: Performance{
-			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer,
+			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer, DCGM: f.Performance.DCGM,
 			Workload: f.Performance.Workload, PastSaturation: f.Performance.Past, Depths: f.Performance.Depths,
 		},
 	}

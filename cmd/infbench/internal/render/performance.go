@@ -38,6 +38,9 @@ func Performance(w io.Writer, s Style, p record.PerfRecord) error {
 		return err
 	}
 	prefill(w, p)
+	if err := engineTimers(w, s, p); err != nil {
+		return err
+	}
 	withheld(w, p)
 	trust(w, p)
 	if err := ladder(w, p); err != nil {
