@@ -7,25 +7,25 @@ import (
 	"infbench/gates"
 )
 
-// Standing is how client and engine stand to each other in one thing.
-type Standing string
+// Accord is how client and engine stand to each other in one thing.
+type Accord string
 
 // The standings. Apart is a difference that a healthy engine may have, such as time on the
 // way; only Disagrees costs anything.
 const (
-	Agrees     Standing = "agrees"
-	Apart      Standing = "apart"
-	Disagrees  Standing = "disagrees"
-	Uncompared Standing = "not compared"
+	Agrees     Accord = "agrees"
+	Apart      Accord = "apart"
+	Disagrees  Accord = "disagrees"
+	Uncompared Accord = "not compared"
 )
 
 // Comparison is one thing in which client and engine were compared. Its words speak of
 // differences and hold no figure of the level.
 type Comparison struct {
-	What     string
-	Standing Standing
-	Words    string
-	rates    bool // the rates alone are wrong, and not the level
+	What   string
+	Accord Accord
+	Words  string
+	rates  bool // the rates alone are wrong, and not the level
 }
 
 // Agreement is what came of comparing a level with the engine's own account of it.
@@ -35,7 +35,7 @@ type Agreement []Comparison
 func (a Agreement) Void() []string {
 	var out []string
 	for _, c := range a {
-		if c.Standing == Disagrees && !c.rates {
+		if c.Accord == Disagrees && !c.rates {
 			out = append(out, "client and engine disagree about "+c.What+": "+c.Words)
 		}
 	}
@@ -45,7 +45,7 @@ func (a Agreement) Void() []string {
 // NoRates returns why the level has no rates, "" where it may have.
 func (a Agreement) NoRates() string {
 	for _, c := range a {
-		if c.Standing == Disagrees && c.rates {
+		if c.Accord == Disagrees && c.rates {
 			return "client and engine disagree about " + c.What + ": " + c.Words
 		}
 	}
@@ -82,7 +82,7 @@ const (
 // on the way, before the engine, or of this client, and is told.
 func CrossCheck(samples []Sample, source TokenSource, e EngineWindow) Agreement {
 	if e.IsZero() || e.parts.Lost != "" {
-		return Agreement{{What: everything, Standing: Uncompared, Words: e.why("")}}
+		return Agreement{{What: everything, Accord: Uncompared, Words: e.why("")}}
 	}
 	c := &crossing{samples: samples, p: *e.parts, source: source}
 	for _, s := range samples {
@@ -117,8 +117,8 @@ type crossing struct {
 	all     Agreement
 }
 
-func (c *crossing) say(what string, s Standing, format string, a ...any) {
-	c.all = append(c.all, Comparison{What: what, Standing: s, Words: fmt.Sprintf(format, a...)})
+func (c *crossing) say(what string, s Accord, format string, a ...any) {
+	c.all = append(c.all, Comparison{What: what, Accord: s, Words: fmt.Sprintf(format, a...)})
 }
 
 // requests compares how many the engine finished with how many were sent here.

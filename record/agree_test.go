@@ -28,10 +28,10 @@ func window(t *testing.T, p record.EngineParts) record.EngineWindow {
 	return e
 }
 
-func standing(a record.Agreement, what string) (record.Standing, string) {
+func standing(a record.Agreement, what string) (record.Accord, string) {
 	for _, c := range a {
 		if c.What == what {
-			return c.Standing, c.Words
+			return c.Accord, c.Words
 		}
 	}
 	return "", ""
@@ -49,7 +49,7 @@ func TestCrossCheck(t *testing.T) {
 		client  func([]record.Sample)
 		source  record.TokenSource
 		what    string
-		want    record.Standing
+		want    record.Accord
 		says    string
 		costs   string // of the void reasons, "" for none
 		noRates bool

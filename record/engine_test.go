@@ -96,8 +96,8 @@ func TestEngineRatesAreTheVector(t *testing.T) {
 		t.Errorf("acceptance of nothing: %v", f.Acceptance)
 	}
 	for _, c := range f.Agreement {
-		if c.Standing != record.Agrees {
-			t.Errorf("%s: %s, %s", c.What, c.Standing, c.Words)
+		if c.Accord != record.Agrees {
+			t.Errorf("%s: %s, %s", c.What, c.Accord, c.Words)
 		}
 	}
 }

@@ -26,7 +26,7 @@ chunk taken for a token. Other traffic on the server shows as requests that nobo
 		for _, l := range s.levels {
 			some := false
 			for _, c := range l.agreement {
-				switch c.Standing {
+				switch c.Accord {
 				case record.Disagrees:
 					return gates.Warn("at %s client and engine disagree about %s: %s", l.arrival, c.What, c.Words), nil
 				case record.Agrees:

@@ -165,8 +165,8 @@ func TestTheWindowIsTheTruth(t *testing.T) {
 				}
 				for _, c := range f.Agreement {
 					// Nothing is on the way here: client and engine stamp the same instants.
-					if c.Standing != record.Agrees || strings.Contains(c.What, "time") && strings.HasPrefix(c.Words, "within") && !strings.HasPrefix(c.Words, "within 0s") {
-						t.Errorf("%s: %s, %s", c.What, c.Standing, c.Words)
+					if c.Accord != record.Agrees || strings.Contains(c.What, "time") && strings.HasPrefix(c.Words, "within") && !strings.HasPrefix(c.Words, "within 0s") {
+						t.Errorf("%s: %s, %s", c.What, c.Accord, c.Words)
 					}
 				}
 				least, most := math.MaxInt, 0

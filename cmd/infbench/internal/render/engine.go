@@ -71,7 +71,7 @@ func engineTimers(w io.Writer, s Style, p record.PerfRecord) error {
 func agreement(a record.Agreement) string {
 	var parts, agree, open []string
 	for _, c := range a {
-		switch c.Standing {
+		switch c.Accord {
 		case record.Disagrees:
 			parts = append(parts, "disagree about "+c.What+" ("+c.Words+")")
 		case record.Apart:
