@@ -101,8 +101,8 @@ func (w *work) rung(ctx context.Context, one arrival.ArrivalModel, depth int, li
 	deep := &atDepth{independent: newIndependent(w.ep, w.build, w.c.Seed+uint64(depth), depth)}
 	deep.sentences = max(1, int(float64(depth)/w.perSentence))
 	was := *w
-	w.script, w.c.Requests, w.cold = deep, rungAnswers+1, limit
-	defer func() { w.script, w.c.Requests, w.cold = was.script, was.c.Requests, was.cold }()
+	w.script, w.c.Requests, w.c.PerLevel = deep, rungAnswers+1, limit
+	defer func() { w.script, w.c.Requests, w.c.PerLevel = was.script, was.c.Requests, was.c.PerLevel }()
 	l, err := w.level(ctx, one)
 	return l, l.cold, err
 }
