@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"infbench/gates"
+	"infbench/record"
 )
 
 // Event is a fact about a run, past tense, plain data. Renderers read events; they
@@ -53,6 +54,16 @@ type LevelStarted struct {
 	Expected  time.Duration
 }
 
+// LevelProgress is a look at a load point that is being measured. Its figures are in Live,
+// which cannot be had without the gates and the arrival model.
+type LevelProgress struct {
+	Index, Of int
+	// Expected is how long the level starts requests, Left how long all that is left of
+	// the measurement is expected to take.
+	Expected, Left time.Duration
+	Live           record.Live
+}
+
 // LevelFinished says how many requests of a load point came to a good end.
 type LevelFinished struct {
 	Index, Of, Issued, Good int
@@ -68,5 +79,6 @@ func (CheckFinished) event() {}
 func (StageFinished) event() {}
 func (StageNotRun) event()   {}
 func (LevelStarted) event()  {}
+func (LevelProgress) event() {}
 func (LevelFinished) event() {}
 func (Interrupted) event()   {}

@@ -85,6 +85,7 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 	origin, _, err := arrival.Drive(driving, m, stop, func(_ context.Context, slot arrival.Slot) {
 		p := <-supply
 		w.dawdle(asking)
+		w.live.started()
 		a := w.ep.Send(asking, p.body)
 		c.keep(slot, p, a)
 		switch {
@@ -191,6 +192,7 @@ func (c *collector) keep(slot arrival.Slot, p prompt, a endpoint.Answer) {
 	if k.began.IsZero() {
 		k.began = slot.Due
 	}
+	c.w.live.ended(k)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answers = append(c.answers, k)

@@ -60,7 +60,7 @@ func DefaultConfig() Config {
 	return Config{PromptTokens: 512, OutputTokens: 64, PerLevel: 10 * time.Second, Grace: 5 * time.Second}
 }
 
-// Progress says how far a measurement is. It holds no figure.
+// Progress says how far a measurement is. It holds no figure but in Live.
 type Progress struct {
 	// Index counts the levels from 0, Of is their number.
 	Index, Of int
@@ -69,6 +69,10 @@ type Progress struct {
 	// Finished levels have these counts.
 	Finished     bool
 	Issued, Good int
+	// Live is a look at the level while it is measured, with the time that this level and
+	// the later ones are expected to take yet; zero at its beginning and end.
+	Live record.Live
+	Left time.Duration
 	// Sofar is what was measured up to here, so that it can be kept if the run is
 	// killed; nil before the first level has finished.
 	Sofar *Sweep
@@ -109,7 +113,8 @@ func (s *Sweep) Measurements() (record.Measurements, error) {
 
 // Measure drives the levels of the model one after another against the endpoint that
 // the proof is about. It returns what was measured when ctx ends or the server stops
-// answering; an error means that nothing was.
+// answering; an error means that nothing was. progress is never called twice at once, but
+// for a look at a running level from another goroutine than the caller's.
 func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, model arrival.ArrivalModel, c Config, progress func(Progress)) (*Sweep, error) {
 	switch {
 	case !proof.Satisfied():
@@ -132,7 +137,12 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 			break
 		}
 		progress(Progress{Index: i, Of: len(levels), Arrival: m.String(), Expected: w.expected(m)})
+		w.live = newLive(proof, m, w.source)
+		stop := w.live.watch(func(l record.Live) {
+			progress(Progress{Index: i, Of: len(levels), Arrival: m.String(), Expected: w.expected(m), Live: l, Left: w.left(levels[i:], l.Running())})
+		})
 		l, err := w.level(ctx, m)
+		stop()
 		if err != nil {
 			if len(s.levels) == 0 {
 				return nil, err
@@ -161,6 +171,15 @@ func why(ctx context.Context) string {
 		return "interrupted"
 	}
 	return "the time for the run was used up"
+}
+
+// left returns how long levels are expected to take yet, of which the first has been running.
+func (w *work) left(levels []arrival.ArrivalModel, running time.Duration) time.Duration {
+	left := max(0, w.expected(levels[0])-running)
+	for _, m := range levels[1:] {
+		left += w.expected(m)
+	}
+	return left
 }
 
 // client describes the machine that measured.

@@ -26,6 +26,7 @@ type work struct {
 	latency   time.Duration // of one request alone
 	able      bool          // both probes gave their code back
 	nonces    atomic.Uint64
+	live      *live // of the level that is being measured
 }
 
 // prompt is one request, its body built, and what its answer must not lack.
