@@ -160,6 +160,10 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 		c.CountTokens, c.TokenizedBy = t.Count, t.Impl()+" "+t.Fingerprint()
 	}
 	p.sweep, err = performance.Measure(ctx, ep, proof, model, c, func(g performance.Progress) {
+		if !g.Live.IsZero() {
+			emit(stages.LevelProgress{Index: g.Index, Of: g.Of, Expected: g.Expected, Left: g.Left, Live: g.Live})
+			return
+		}
 		if g.Finished {
 			emit(stages.LevelFinished{Index: g.Index, Of: g.Of, Issued: g.Issued, Good: g.Good})
 			p.sweep = g.Sofar
@@ -298,7 +302,7 @@ func (p *pipeline) progress() (func(stages.Event), func()) {
 	switch {
 	case p.ses.set.quiet:
 		return func(stages.Event) {}, func() {}
-	case isTerminal(p.c.err):
+	case drawable(p.c.err):
 		t := render.NewTerminal(p.c.err, render.Style{Colour: coloured(p.ctx, p.c.err)})
 		return t.Emit, t.Close
 	}

@@ -1,0 +1,96 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+
+	"infbench/gates"
+	"infbench/record"
+	"infbench/stages"
+)
+
+// panelRows is the number of lines of a panel.
+const panelRows = 5
+
+// panel shows a level that is being measured, in lines of less than width columns. Without
+// a look at it yet, which needs its first half second, it says which level it is.
+func panel(s Style, label string, p stages.LevelProgress, width int) []string {
+	left := ""
+	if p.Left > 0 {
+		left = fmt.Sprintf(", about %v left", seconds(p.Left))
+	}
+	running := min(p.Live.Running(), p.Expected)
+	over := ""
+	if p.Live.Running() > p.Expected {
+		over = ", waiting for the last answers"
+	}
+	lines := []string{
+		fmt.Sprintf("stage 4 performance  %d of %d levels done%s", p.Index, p.Of, left),
+		"  " + label,
+		fmt.Sprintf("  %s  %v of about %v%s", bar(running, p.Expected, width/3), seconds(running), seconds(p.Expected), over),
+	}
+	if !p.Live.IsZero() {
+		lines = append(lines, "  "+liveCounts(p.Live), "  "+liveFigures(p.Live))
+	}
+	for i, line := range lines {
+		lines[i] = ""
+		if width > 1 {
+			lines[i] = runewidth.Truncate(gates.Printable(line, 0), width-1, "…")
+		}
+	}
+	lines[0] = s.paint(bold, lines[0])
+	if p.Live.Failed() > 0 {
+		lines[3] = s.paint(yellow, lines[3])
+	}
+	return lines
+}
+
+func liveCounts(l record.Live) string {
+	return fmt.Sprintf("in flight %d · issued %d · good %d · failed %d", l.InFlight(), l.Issued(), l.Good(), l.Failed())
+}
+
+// liveFigures are the figures so far, or why there are none.
+func liveFigures(l record.Live) string {
+	ttft, decode := l.TTFT(), l.Decode()
+	out := fmt.Sprintf("so far TTFT p50 %s, decode %s", duration(ttft), rate(decode.Rate))
+	if _, ok := decode.PerSecond(); ok {
+		out += fmt.Sprintf(" @ depth %d, %.1f in flight", decode.DepthTokens, decode.InFlight)
+	}
+	why := ttft.Withheld()
+	if why == "" {
+		why = decode.Withheld()
+	}
+	if why != "" {
+		out += " (" + why + ")"
+	}
+	return out
+}
+
+// bar is a bar of so many columns, "" where there is no room.
+func bar(done, all time.Duration, columns int) string {
+	columns = min(columns, 24)
+	if columns < 4 || all <= 0 {
+		return ""
+	}
+	full := int(float64(columns) * max(0, min(1, float64(done)/float64(all))))
+	return "[" + strings.Repeat("=", full) + strings.Repeat(".", columns-full) + "]"
+}
+
+// seconds rounds to what a person waits by.
+func seconds(d time.Duration) time.Duration {
+	if d >= time.Minute {
+		return d.Round(time.Second)
+	}
+	return d.Round(100 * time.Millisecond)
+}
+
+// progressEvery is how often a log is told of a level that goes on.
+const progressEvery = 10 * time.Second
+
+// progressLine is a panel in one line, for a log.
+func progressLine(p stages.LevelProgress) string {
+	return gates.Printable(fmt.Sprintf("level %d of %d: %v of about %v, %s; %s", p.Index+1, p.Of, p.Live.Running().Round(time.Second), seconds(p.Expected), liveCounts(p.Live), liveFigures(p.Live)), 0)
+}
