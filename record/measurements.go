@@ -47,8 +47,10 @@ type Workload struct {
 // Measurements are the levels of one sweep and what was sent. On their own they
 // have no mouth: see the package comment.
 type Measurements struct {
-	workload Workload
-	levels   []Level
+	workload   Workload
+	levels     []Level
+	rungs      []Rung
+	depthsLeft []string
 }
 
 // NewMeasurements returns the measurements; at least one level is needed.
@@ -76,7 +78,7 @@ func NewMeasurements(w Workload, levels []Level) (Measurements, error) {
 	for i := range w.Caveats {
 		w.Caveats[i] = gates.Printable(w.Caveats[i], 300)
 	}
-	return Measurements{w, slices.Clone(levels)}, nil
+	return Measurements{workload: w, levels: slices.Clone(levels)}, nil
 }
 
 // IsZero reports whether nothing was measured.
@@ -115,6 +117,7 @@ func (l Level) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "level (un
 type measurementsWire struct {
 	Workload Workload          `json:"workload"`
 	Levels   []json.RawMessage `json:"levels"`
+	Ladder   *ladderWire       `json:"ladder,omitempty"`
 }
 
 func (m Measurements) encode() (json.RawMessage, error) {
@@ -125,6 +128,10 @@ func (m Measurements) encode() (json.RawMessage, error) {
 			return nil, err
 		}
 		w.Levels = append(w.Levels, raw)
+	}
+	var err error
+	if w.Ladder, err = m.encodeLadder(); err != nil {
+		return nil, err
 	}
 	return json.Marshal(w)
 }
@@ -142,5 +149,9 @@ func decodeMeasurements(raw json.RawMessage) (Measurements, error) {
 		}
 		levels = append(levels, l)
 	}
-	return NewMeasurements(w.Workload, levels)
+	m, err := NewMeasurements(w.Workload, levels)
+	if err != nil {
+		return m, err
+	}
+	return m.decodeLadder(w.Ladder)
 }

@@ -60,6 +60,9 @@ type Sample struct {
 	Outcome Outcome
 }
 
+// maxBlocks bounds the repeat blocks of a level.
+const maxBlocks = 1000
+
 // Code says how an answer stands to the code that its prompt asked for.
 type Code int
 
@@ -82,7 +85,7 @@ func (s Sample) check() error {
 	if s.PromptTokens.Or(0) < 0 || s.OutputTokens < 0 || s.Chunks < 0 || s.Coalesced < 0 || s.MaxGap < 0 {
 		bad("a count is negative")
 	}
-	if s.Block < 0 || s.Dialled < 0 || s.Code < CodeUnasked || s.Code > CodeMissing {
+	if s.Block < 0 || s.Block >= maxBlocks || s.Dialled < 0 || s.Code < CodeUnasked || s.Code > CodeMissing {
 		bad("block %d, dialled in %v, code %d", s.Block, s.Dialled, s.Code)
 	}
 	if n, ok := s.CachedTokens.N(); ok && n < 0 {

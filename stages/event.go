@@ -50,23 +50,25 @@ type WorkStated struct {
 // there is none before the gates have passed and the level has ended.
 type LevelStarted struct {
 	Index, Of int
-	Arrival   string
-	Expected  time.Duration
+	// Depth is that of a rung of the ladder in tokens, 0 for a level of the sweep.
+	Depth    int
+	Arrival  string
+	Expected time.Duration
 }
 
 // LevelProgress is a look at a load point that is being measured. Its figures are in Live,
 // which cannot be had without the gates and the arrival model.
 type LevelProgress struct {
-	Index, Of int
-	// Expected is how long the level starts requests, Left how long all that is left of
-	// the measurement is expected to take.
+	Index, Of, Depth int
+	// Expected is how long the level starts requests, Left how long that and the
+	// later ones are expected to take yet.
 	Expected, Left time.Duration
 	Live           record.Live
 }
 
 // LevelFinished says how many requests of a load point came to a good end.
 type LevelFinished struct {
-	Index, Of, Issued, Good int
+	Index, Of, Depth, Issued, Good int
 }
 
 // Interrupted says that a person stopped the run.

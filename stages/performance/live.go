@@ -121,3 +121,16 @@ func (l *live) watch(tell func(record.Live)) (stop func()) {
 	})
 	return func() { close(done); wg.Wait() }
 }
+
+// watched measures a load point and tells of it: before, meanwhile, and not after; later is
+// what is expected to follow it.
+func (w *work) watched(at Progress, m arrival.ArrivalModel, later time.Duration, progress func(Progress), measure func() (levelResult, error)) (levelResult, error) {
+	progress(at)
+	w.live = newLive(w.proof, m, w.source)
+	defer w.live.watch(func(l record.Live) {
+		look := at
+		look.Live, look.Left = l, max(0, at.Expected-l.Running())+later
+		progress(look)
+	})()
+	return measure()
+}

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"infbench/arrival"
@@ -34,14 +35,21 @@ func Infos() []gates.Info { return checks.Infos() }
 
 // Config says what is sent. [DefaultConfig] fits any chat model.
 type Config struct {
-	// PromptTokens and OutputTokens are aimed at; the prompt shrinks to a context that
-	// cannot hold them.
+	// Workload is one of [Workloads]; "" lets the arrival models and PromptTokens decide, see
+	// [WorkloadOf].
+	Workload string
+	// PromptTokens is the length of independent prompts, 0 for [defaultPromptTokens]; it
+	// shrinks to a context that cannot hold it. OutputTokens is that of answers.
 	PromptTokens, OutputTokens int
 	// PerLevel is the least time for which a level starts requests. A slow server gets
 	// more, so that each level has at least a few of them.
 	PerLevel time.Duration
 	// Requests ends a level early; 0 is no limit.
 	Requests int
+	// PastSaturation goes on to heavier levels when more load only makes people wait longer.
+	PastSaturation bool
+	// Depths are the prompt lengths of the ladder in tokens, ascending; none is no ladder.
+	Depths []int
 	// Seed makes the prompts.
 	Seed uint64
 	// CountTokens counts the tokens of an answer where the server counts none;
@@ -54,10 +62,13 @@ type Config struct {
 	late time.Duration // makes the harness late, to prove that it notices
 }
 
-// DefaultConfig returns the workload that is sent when nothing else is said: 512
-// prompt and 64 output tokens, ten seconds a level.
+// defaultPromptTokens is the length of independent prompts.
+const defaultPromptTokens = 512
+
+// DefaultConfig returns what is sent when nothing else is said: an agent's sessions, 64
+// output tokens, ten seconds a level.
 func DefaultConfig() Config {
-	return Config{PromptTokens: 512, OutputTokens: 64, PerLevel: 10 * time.Second, Grace: 5 * time.Second}
+	return Config{OutputTokens: 64, PerLevel: 10 * time.Second, Depths: DefaultDepths(), Grace: 5 * time.Second}
 }
 
 // Progress says how far a measurement is. It holds no figure but in Live.
@@ -65,7 +76,9 @@ type Progress struct {
 	// Index counts the levels from 0, Of is their number.
 	Index, Of int
 	Arrival   string
-	Expected  time.Duration
+	// Depth is that of a rung of the ladder in tokens, 0 for a level.
+	Depth    int
+	Expected time.Duration
 	// Finished levels have these counts.
 	Finished     bool
 	Issued, Good int
@@ -84,10 +97,15 @@ type Sweep struct {
 	levels   []levelResult
 	workload record.Workload
 	planned  int
+	agent    bool // the prompts are an agent's, whose turns are in the cache
 	able     bool // the model gives codes back from prompts of this shape, alone
 	// stopped says why the sweep ended before its last level, "" when it did not.
 	stopped string
-	changed bool
+	// ended says why more load was not tried, "" when all was.
+	ended      string
+	rungs      []rung
+	depthsLeft []string
+	changed    bool
 }
 
 // Changed reports whether the server was seen to be another one, or another
@@ -101,6 +119,15 @@ func (s *Sweep) Stopped() string { return s.stopped }
 // Levels returns the number of levels that were measured.
 func (s *Sweep) Levels() int { return len(s.levels) }
 
+// everything returns the levels and the rungs of the ladder.
+func (s *Sweep) everything() []levelResult {
+	out := slices.Clone(s.levels)
+	for _, r := range s.rungs {
+		out = append(out, r.levelResult)
+	}
+	return out
+}
+
 // Measurements returns what was measured, for a performance record; an error when
 // no level was finished.
 func (s *Sweep) Measurements() (record.Measurements, error) {
@@ -108,7 +135,15 @@ func (s *Sweep) Measurements() (record.Measurements, error) {
 	for _, l := range s.levels {
 		levels = append(levels, l.level)
 	}
-	return record.NewMeasurements(s.workload, levels)
+	w := s.workload
+	if s.ended != "" && len(s.levels) < s.planned {
+		w.Caveats = append(w.Caveats[:len(w.Caveats):len(w.Caveats)], fmt.Sprintf("the sweep ended after %d of %d levels: %s", len(s.levels), s.planned, s.ended))
+	}
+	m, err := record.NewMeasurements(w, levels)
+	if err != nil {
+		return m, err
+	}
+	return m.WithLadder(s.ladderOf())
 }
 
 // Measure drives the levels of the model one after another against the endpoint that
@@ -122,27 +157,23 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 	case model.IsZero():
 		return nil, &record.UnmodelledArrivalError{Reason: "measuring needs an arrival model"}
 	}
-	w, err := prepare(ctx, ep, c)
+	levels := model.Levels()
+	w, err := prepare(ctx, ep, c, WorkloadOf(c, levels))
 	if err != nil {
 		return nil, err
 	}
+	w.proof = proof
 	// A collection in the middle of a level is a stall of ours; a little memory buys
 	// fewer of them.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	levels := model.Levels()
-	s := &Sweep{ep: ep, planned: len(levels), able: w.able, workload: w.describe()}
+	s := &Sweep{ep: ep, planned: len(levels), able: w.able, agent: w.script.grows(), workload: w.describe()}
 	for i, m := range levels {
 		if ctx.Err() != nil {
 			s.stopped = why(ctx)
 			break
 		}
-		progress(Progress{Index: i, Of: len(levels), Arrival: m.String(), Expected: w.expected(m)})
-		w.live = newLive(proof, m, w.source)
-		stop := w.live.watch(func(l record.Live) {
-			progress(Progress{Index: i, Of: len(levels), Arrival: m.String(), Expected: w.expected(m), Live: l, Left: w.left(levels[i:], l.Running())})
-		})
-		l, err := w.level(ctx, m)
-		stop()
+		at := Progress{Index: i, Of: len(levels), Arrival: m.String(), Expected: w.expected(m)}
+		l, err := w.watched(at, m, w.expectedOf(levels[i+1:]), progress, func() (levelResult, error) { return w.level(ctx, m) })
 		if err != nil {
 			if len(s.levels) == 0 {
 				return nil, err
@@ -152,10 +183,16 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 		}
 		s.levels = append(s.levels, l)
 		progress(Progress{Index: i, Of: len(levels), Arrival: m.String(), Finished: true, Issued: l.issued - l.warmup, Good: l.good, Sofar: s})
+		if s.ended = s.enough(); s.ended != "" && !c.PastSaturation {
+			break
+		}
 		if l.dead {
 			s.stopped = "the server stopped answering in the level of " + m.String()
 			break
 		}
+	}
+	if s.stopped == "" && len(s.levels) > 0 {
+		w.ladder(ctx, s, progress)
 	}
 	if s.stopped == "" && ctx.Err() != nil {
 		s.stopped = why(ctx)
@@ -171,15 +208,6 @@ func why(ctx context.Context) string {
 		return "interrupted"
 	}
 	return "the time for the run was used up"
-}
-
-// left returns how long levels are expected to take yet, of which the first has been running.
-func (w *work) left(levels []arrival.ArrivalModel, running time.Duration) time.Duration {
-	left := max(0, w.expected(levels[0])-running)
-	for _, m := range levels[1:] {
-		left += w.expected(m)
-	}
-	return left
 }
 
 // client describes the machine that measured.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"infbench/arrival"
 	"infbench/cmd/infbench/internal/config"
+	"infbench/gates"
 	"infbench/internal/whole"
 	"infbench/stages/correctness/parity"
 	"infbench/stages/hardware/tree"
@@ -108,10 +110,13 @@ func correctnessFlags() []cli.Flag {
 
 func performanceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "arrival", DefaultText: "sessions:n=1, n=2, n=4", Usage: "`MODEL` of one level; may be repeated. Forms: " + strings.Join(arrival.Usage(), " · ")},
+		&cli.StringSliceFlag{Name: "arrival", DefaultText: "sessions:n=1, n=2, n=4, n=8", Usage: "`MODEL` of one level; may be repeated. Forms: " + strings.Join(arrival.Usage(), " · ")},
 		&cli.DurationFlag{Name: "per-level", DefaultText: "10s", Usage: "least time for which a level starts requests"},
 		&cli.IntFlag{Name: "requests", DefaultText: "no limit", Usage: "most requests of a level"},
-		&cli.IntFlag{Name: "prompt-tokens", DefaultText: "512", Usage: "length of the prompts"},
+		&cli.StringFlag{Name: "workload", DefaultText: "agent where every level has sessions and no length of prompts is given", Usage: "`NAME` of what is sent: " + strings.Join(performance.Workloads(), ", ")},
+		&cli.BoolFlag{Name: "past-saturation", Usage: "go on to heavier levels when more load only makes people wait longer"},
+		&cli.StringFlag{Name: "depths", DefaultText: "1024,8192,16384,… as far as the context goes", Usage: "prompt `LENGTHS` in tokens at which one stream's decoding is measured, or off"},
+		&cli.IntFlag{Name: "prompt-tokens", DefaultText: "512", Usage: "length of independent prompts"},
 		&cli.IntFlag{Name: "output-tokens", DefaultText: "64", Usage: "length of the answers"},
 		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json `FILE` to count with where the server counts no tokens"},
 	}
@@ -300,13 +305,16 @@ func (s *settings) load(ctx *cli.Context) error {
 		}
 	}
 	if len(s.arrivals) == 0 {
-		for _, n := range []int{1, 2, 4} {
+		for _, n := range []int{1, 2, 4, 8} {
 			m, err := arrival.Sessions(n, 0, arrival.DefaultSeed)
 			if err != nil {
 				return err
 			}
 			s.arrivals = append(s.arrivals, m)
 		}
+	}
+	if err := s.loadWorkload(ctx); err != nil {
+		return err
 	}
 	for _, m := range s.arrivals {
 		if d := m.FirstDue(); d >= s.workload.PerLevel {
@@ -346,5 +354,66 @@ func (s *settings) secrets() error {
 		}
 		s.headers[header] = value
 	}
+	return nil
+}
+
+// loadWorkload settles what is sent.
+func (s *settings) loadWorkload(ctx *cli.Context) error {
+	s.workload.Workload = s.Performance.Workload
+	if ctx.IsSet("workload") {
+		s.workload.Workload = ctx.String("workload")
+	}
+	s.workload.PastSaturation = s.Performance.PastSaturation || ctx.Bool("past-saturation")
+	if err := s.loadDepths(ctx); err != nil {
+		return err
+	}
+	w := s.workload.Workload
+	if w != "" && !slices.Contains(performance.Workloads(), w) {
+		return usagef("workload %q: want %s", gates.Printable(w, 40), strings.Join(performance.Workloads(), " or "))
+	}
+	if w != performance.Agent {
+		return nil
+	}
+	if s.workload.PromptTokens > 0 {
+		return usagef("an agent's prompts grow from turn to turn: a length of prompts goes with the workload %q", performance.Independent)
+	}
+	for _, m := range s.arrivals {
+		if m.Sessions() == 0 {
+			return usagef("an agent's next turn waits for its last answer, and %s does not: take sessions, or the workload %q", m.Label(), performance.Independent)
+		}
+	}
+	return nil
+}
+
+// maxDepths bounds a ladder.
+const maxDepths = 32
+
+// loadDepths settles the ladder of depths.
+func (s *settings) loadDepths(ctx *cli.Context) error {
+	depths := s.Performance.Depths
+	if ctx.IsSet("depths") {
+		depths = []int{}
+		if text := ctx.String("depths"); text != "off" {
+			for _, word := range strings.Split(text, ",") {
+				n, err := strconv.Atoi(strings.TrimSpace(word))
+				if err != nil {
+					return usagef("--depths %q: want lengths in tokens such as 1024,8192, or off", gates.Printable(text, 60))
+				}
+				depths = append(depths, n)
+			}
+		}
+	}
+	if depths == nil {
+		return nil
+	}
+	if len(depths) > maxDepths {
+		return usagef("%d depths: want at most %d", len(depths), maxDepths)
+	}
+	for i, n := range depths {
+		if n < 64 || n > maxNumber || i > 0 && n <= depths[i-1] {
+			return usagef("depth %d: want lengths of 64 tokens and more, ascending", n)
+		}
+	}
+	s.workload.Depths = depths
 	return nil
 }

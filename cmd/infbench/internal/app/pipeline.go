@@ -84,7 +84,7 @@ func (p *pipeline) stage(n gates.Stage) (stages.Stage, error) {
 		s, err := stages.Opened(p.openCorrectness, correctness.Checks())
 		return s.States(), err
 	default:
-		p.cache = performance.CacheIntent
+		p.cache = performance.CacheIntent(performance.WorkloadOf(p.ses.set.workload, p.ses.set.arrivals))
 		return stages.Gated(p.measure, performance.Checks())
 	}
 }
@@ -161,16 +161,16 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 	}
 	p.sweep, err = performance.Measure(ctx, ep, proof, model, c, func(g performance.Progress) {
 		if !g.Live.IsZero() {
-			emit(stages.LevelProgress{Index: g.Index, Of: g.Of, Expected: g.Expected, Left: g.Left, Live: g.Live})
+			emit(stages.LevelProgress{Index: g.Index, Of: g.Of, Depth: g.Depth, Expected: g.Expected, Left: g.Left, Live: g.Live})
 			return
 		}
 		if g.Finished {
-			emit(stages.LevelFinished{Index: g.Index, Of: g.Of, Issued: g.Issued, Good: g.Good})
+			emit(stages.LevelFinished{Index: g.Index, Of: g.Of, Depth: g.Depth, Issued: g.Issued, Good: g.Good})
 			p.sweep = g.Sofar
 			p.draft()
 			return
 		}
-		emit(stages.LevelStarted{Index: g.Index, Of: g.Of, Arrival: g.Arrival, Expected: g.Expected})
+		emit(stages.LevelStarted{Index: g.Index, Of: g.Of, Depth: g.Depth, Arrival: g.Arrival, Expected: g.Expected})
 	})
 	return p.sweep, err
 }

@@ -69,6 +69,12 @@ type Performance struct {
 	PerLevel                             time.Duration
 	Requests, PromptTokens, OutputTokens int
 	Tokenizer                            string
+	// Workload names what is sent, "" for the default.
+	Workload string
+	// PastSaturation goes on when more load only makes people wait longer.
+	PastSaturation bool
+	// Depths are the prompt lengths of the ladder; nil for the default, empty for none.
+	Depths []int
 }
 
 // file is the form of the file; durations and models are text there.
@@ -112,6 +118,9 @@ type file struct {
 		PromptTokens int      `toml:"prompt_tokens"`
 		OutputTokens int      `toml:"output_tokens"`
 		Tokenizer    string   `toml:"tokenizer"`
+		Workload     string   `toml:"workload"`
+		Past         bool     `toml:"past_saturation"`
+		Depths       []int    `toml:"depths"`
 	} `toml:"performance"`
 }
 
@@ -163,6 +172,7 @@ func Parse(text string) (Config, error) {
 		Reference: Reference{f.Reference.Target, f.Reference.Model, f.Reference.APIKeyEnv},
 		Performance: Performance{
 			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer,
+			Workload: f.Performance.Workload, PastSaturation: f.Performance.Past, Depths: f.Performance.Depths,
 		},
 	}
 	for _, d := range []struct {
@@ -208,7 +218,7 @@ func Parse(text string) (Config, error) {
 var known = []string{
 	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
 	"hardware.device", "hardware.kernels", "hardware.platform", "hardware.engine_log", "correctness.budget", "correctness.batch_invariant", "correctness.precision", "reference.target", "reference.model", "reference.api_key_env", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
-	"performance.output_tokens", "performance.tokenizer",
+	"performance.output_tokens", "performance.tokenizer", "performance.workload", "performance.past_saturation", "performance.depths",
 }
 
 // nearest suggests the known key that an unknown one was probably meant to be.

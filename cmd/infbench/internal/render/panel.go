@@ -20,17 +20,17 @@ const panelRows = 5
 func panel(s Style, label string, p stages.LevelProgress, width int) []string {
 	left := ""
 	if p.Left > 0 {
-		left = fmt.Sprintf(", about %v left", seconds(p.Left))
+		left = fmt.Sprintf(", all in about %v", seconds(p.Left))
 	}
-	running := min(p.Live.Running(), p.Expected)
+	running := p.Live.Running()
 	over := ""
-	if p.Live.Running() > p.Expected {
-		over = ", waiting for the last answers"
+	if p.Expected > 0 && running > p.Expected {
+		over = ", not over yet"
 	}
 	lines := []string{
-		fmt.Sprintf("stage 4 performance  %d of %d levels done%s", p.Index, p.Of, left),
+		fmt.Sprintf("stage 4 performance  %d of %d %ss done%s", p.Index, p.Of, step(p.Depth), left),
 		"  " + label,
-		fmt.Sprintf("  %s  %v of about %v%s", bar(running, p.Expected, width/3), seconds(running), seconds(p.Expected), over),
+		fmt.Sprintf("  %s%s%s", gauge(running, p.Expected, width/3), spent(running, p.Expected), over),
 	}
 	if !p.Live.IsZero() {
 		lines = append(lines, "  "+liveCounts(p.Live), "  "+liveFigures(p.Live))
@@ -46,6 +46,14 @@ func panel(s Style, label string, p stages.LevelProgress, width int) []string {
 		lines[3] = s.paint(yellow, lines[3])
 	}
 	return lines
+}
+
+// step is what a load point is called.
+func step(depth int) string {
+	if depth > 0 {
+		return "depth"
+	}
+	return "level"
 }
 
 func liveCounts(l record.Live) string {
@@ -69,14 +77,22 @@ func liveFigures(l record.Live) string {
 	return out
 }
 
-// bar is a bar of so many columns, "" where there is no room.
-func bar(done, all time.Duration, columns int) string {
+// gauge is a bar of so many columns and a space, "" where there is no room or nothing to show.
+func gauge(done, all time.Duration, columns int) string {
 	columns = min(columns, 24)
 	if columns < 4 || all <= 0 {
 		return ""
 	}
 	full := int(float64(columns) * max(0, min(1, float64(done)/float64(all))))
-	return "[" + strings.Repeat("=", full) + strings.Repeat(".", columns-full) + "]"
+	return "[" + strings.Repeat("=", full) + strings.Repeat(".", columns-full) + "]  "
+}
+
+// spent says how much of a time is over; how long it will be is not always known.
+func spent(running, expected time.Duration) string {
+	if expected <= 0 {
+		return seconds(running).String()
+	}
+	return fmt.Sprintf("%v of about %v", seconds(running), seconds(expected))
 }
 
 // seconds rounds to what a person waits by.
@@ -92,5 +108,5 @@ const progressEvery = 10 * time.Second
 
 // progressLine is a panel in one line, for a log.
 func progressLine(p stages.LevelProgress) string {
-	return gates.Printable(fmt.Sprintf("level %d of %d: %v of about %v, %s; %s", p.Index+1, p.Of, p.Live.Running().Round(time.Second), seconds(p.Expected), liveCounts(p.Live), liveFigures(p.Live)), 0)
+	return gates.Printable(fmt.Sprintf("%s %d of %d: %s, %s; %s", step(p.Depth), p.Index+1, p.Of, spent(p.Live.Running().Truncate(time.Second), p.Expected), liveCounts(p.Live), liveFigures(p.Live)), 0)
 }

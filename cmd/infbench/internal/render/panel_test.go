@@ -51,6 +51,8 @@ const label = "closed loop, 4 sessions, no think time"
 func TestPanel(t *testing.T) {
 	t.Parallel()
 	young := record.LiveParts{Running: 600 * time.Millisecond, Issued: 4, InFlight: 4, InFlightMean: 4}
+	deep := look(t, parts(4200*time.Millisecond, nil))
+	deep.Depth, deep.Expected, deep.Left = 8192, 0, 0
 	var b strings.Builder
 	for _, c := range []struct {
 		name string
@@ -61,7 +63,8 @@ func TestPanel(t *testing.T) {
 		{"in the middle", look(t, parts(4200*time.Millisecond, nil))},
 		{"turned away", look(t, parts(4200*time.Millisecond, map[record.Outcome]int{record.Rejected: 3}))},
 		{"garbage", look(t, parts(4200*time.Millisecond, map[record.Outcome]int{record.Wrong: 2, record.Cut: 1}))},
-		{"draining", look(t, parts(13*time.Second, nil))},
+		{"longer than expected", look(t, parts(13*time.Second, nil))},
+		{"a depth of unknown length", deep},
 	} {
 		for _, width := range []int{120, 80, 40, 10} {
 			fmt.Fprintf(&b, "--- %s, %d columns\n%s\n", c.name, width, strings.Join(panel(Style{}, label, c.p, width), "\n"))

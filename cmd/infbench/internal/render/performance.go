@@ -39,6 +39,10 @@ func Performance(w io.Writer, s Style, p record.PerfRecord) error {
 	}
 	prefill(w, p)
 	withheld(w, p)
+	trust(w, p)
+	if err := ladder(w, p); err != nil {
+		return err
+	}
 	for i, c := range p.Caveats() {
 		if i == 0 {
 			fmt.Fprintf(w, "  %s\n", s.paint(bold, "to be read with"))
@@ -93,5 +97,16 @@ func withheld(w io.Writer, p record.PerfRecord) {
 		say(level, "TPOT", f.TPOT.P50().Withheld())
 		say(level, "decode", f.Decode.Withheld())
 		say(level, "emitted", f.Emitted.Withheld())
+	}
+}
+
+// trust says where the blocks of a level do not agree with each other.
+func trust(w io.Writer, p record.PerfRecord) {
+	for _, l := range p.Levels() {
+		for _, t := range []record.Trust{l.Figures.TTFTTrust, l.Figures.TPOTTrust} {
+			if t.Verdict == record.Untrusted || t.Verdict == record.Drifting {
+				fmt.Fprintf(w, "  ! %s, %s: %s\n", l.Arrival.Label(), t.Verdict, gates.Printable(t.Why, 200))
+			}
+		}
 	}
 }

@@ -285,14 +285,14 @@ func Plain(w io.Writer) func(stages.Event) {
 			fmt.Fprintf(w, "stage %d %s: not run: %s\n", e.NotRun.Stage, e.NotRun.Stage, e.NotRun.Why)
 		case stages.LevelStarted:
 			next = progressEvery
-			fmt.Fprintf(w, "level %d of %d: %s, about %v\n", e.Index+1, e.Of, e.Arrival, round(e.Expected))
+			fmt.Fprintf(w, "%s %d of %d: %s, about %v\n", step(e.Depth), e.Index+1, e.Of, e.Arrival, round(e.Expected))
 		case stages.LevelProgress:
 			if running := e.Live.Running(); running >= next {
 				next = running.Truncate(progressEvery) + progressEvery
 				fmt.Fprintln(w, progressLine(e))
 			}
 		case stages.LevelFinished:
-			fmt.Fprintf(w, "level %d of %d: %d of %d requests good\n", e.Index+1, e.Of, e.Good, e.Issued)
+			fmt.Fprintf(w, "%s %d of %d: %d of %d requests good\n", step(e.Depth), e.Index+1, e.Of, e.Good, e.Issued)
 		case stages.Interrupted:
 			fmt.Fprintln(w, "interrupted: what was measured is kept")
 		}

@@ -62,14 +62,14 @@ func (t *Terminal) Emit(e stages.Event) {
 	case stages.StageNotRun:
 		t.line("stage %d %-12s not run: %s", e.NotRun.Stage, e.NotRun.Stage, e.NotRun.Why)
 	case stages.LevelStarted:
-		t.see(stages.LevelProgress{Index: e.Index, Of: e.Of, Expected: e.Expected})
+		t.see(stages.LevelProgress{Index: e.Index, Of: e.Of, Depth: e.Depth, Expected: e.Expected})
 		t.say(e.Arrival, e.Expected)
 		t.showPanel()
 	case stages.LevelProgress:
 		t.see(e)
 	case stages.LevelFinished:
 		t.begin(0)
-		t.line("level %d of %d: %d of %d requests good", e.Index+1, e.Of, e.Good, e.Issued)
+		t.line("%s %d of %d: %d of %d requests good", step(e.Depth), e.Index+1, e.Of, e.Good, e.Issued)
 	case stages.Interrupted:
 		t.line("interrupted: what was measured is kept")
 	}
