@@ -54,6 +54,8 @@ type LevelStarted struct {
 	Depth    int
 	Arrival  string
 	Expected time.Duration
+	// Restored says that an earlier sitting has measured it.
+	Restored bool
 }
 
 // LevelProgress is a look at a load point that is being measured. Its figures are in Live,

@@ -45,7 +45,7 @@ func (w *work) ladder(ctx context.Context, s *Sweep, progress func(Progress)) {
 			return
 		}
 		at := Progress{Index: i, Of: len(depths), Depth: depth, Arrival: fmt.Sprintf("one request at a time at a depth of %d tokens", depth), Expected: perToken * time.Duration(depth)}
-		l, err := w.watched(at, one, 0, progress, func() (levelResult, error) { return w.rung(ctx, one, depth, limit) })
+		l, err := w.watched(ctx, at, one, 0, progress, func() (levelResult, error) { return w.rung(ctx, one, depth, limit) })
 		switch {
 		case err != nil:
 			s.depthsLeft = append(s.depthsLeft, leftOut(depths[i:], err.Error()))

@@ -1,6 +1,7 @@
 package performance
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ type live struct {
 	model   arrival.ArrivalModel
 	noRates string
 	began   time.Time
+	ends    chan<- kept // where they are kept, nil for nowhere
 
 	// area is the sum over the requests of the time in flight, as far as it is over: a
 	// request takes its start off and adds its end. So what runs has its time once
@@ -59,6 +61,10 @@ func (l *live) ended(k kept) {
 	}
 	l.inFlight.Add(-1)
 	l.area.Add(int64(time.Since(l.began)))
+	select {
+	case l.ends <- k:
+	default: // nobody keeps it, or whoever does is too slow
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if k.out != record.OK {
@@ -123,14 +129,31 @@ func (l *live) watch(tell func(record.Live)) (stop func()) {
 }
 
 // watched measures a load point and tells of it: before, meanwhile, and not after; later is
-// what is expected to follow it.
-func (w *work) watched(at Progress, m arrival.ArrivalModel, later time.Duration, progress func(Progress), measure func() (levelResult, error)) (levelResult, error) {
+// what is expected to follow it. One of an earlier sitting is not measured again.
+func (w *work) watched(ctx context.Context, at Progress, m arrival.ArrivalModel, later time.Duration, progress func(Progress), measure func() (levelResult, error)) (levelResult, error) {
+	if r, ok := w.restored(at.step(), m); ok {
+		at.Restored = true
+		progress(at)
+		return r, nil
+	}
 	progress(at)
 	w.live = newLive(w.proof, m, w.source)
-	defer w.live.watch(func(l record.Live) {
+	stopKeeping := w.keeping(at.step(), w.live)
+	stopWatching := w.live.watch(func(l record.Live) {
 		look := at
 		look.Live, look.Left = l, max(0, at.Expected-l.Running())+later
 		progress(look)
-	})()
-	return measure()
+	})
+	r, err := measure()
+	stopWatching()
+	stopKeeping()
+	w.live = nil
+	switch {
+	case err != nil:
+	case ctx.Err() != nil:
+		w.cutShort = at.Arrival
+	case !r.dead:
+		w.keepStep(at.step(), r)
+	}
+	return r, err
 }

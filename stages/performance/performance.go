@@ -56,6 +56,9 @@ type Config struct {
 	// TokenizedBy names the counter. Both may be absent.
 	CountTokens func(text string) (int, error)
 	TokenizedBy string
+	// Keep is asked once where to keep what is measured, when it is known what will be sent; an
+	// error of it is one of [Measure]. nil keeps nothing.
+	Keep func(record.Workload) (Keeping, error)
 	// Grace is what requests in flight get to finish after a person stopped the run.
 	Grace time.Duration
 
@@ -79,6 +82,8 @@ type Progress struct {
 	// Depth is that of a rung of the ladder in tokens, 0 for a level.
 	Depth    int
 	Expected time.Duration
+	// Restored says that an earlier sitting has measured it.
+	Restored bool
 	// Finished levels have these counts.
 	Finished     bool
 	Issued, Good int
@@ -163,6 +168,12 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 		return nil, err
 	}
 	w.proof = proof
+	if c.Keep != nil {
+		if w.keep, err = c.Keep(w.describe()); err != nil {
+			return nil, err
+		}
+		w.caveats = append(w.caveats, w.keep.Caveats...)
+	}
 	// A collection in the middle of a level is a stall of ours; a little memory buys
 	// fewer of them.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
@@ -173,7 +184,7 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 			break
 		}
 		at := Progress{Index: i, Of: len(levels), Arrival: m.String(), Expected: w.expected(m)}
-		l, err := w.watched(at, m, w.expectedOf(levels[i+1:]), progress, func() (levelResult, error) { return w.level(ctx, m) })
+		l, err := w.watched(ctx, at, m, w.expectedOf(levels[i+1:]), progress, func() (levelResult, error) { return w.level(ctx, m) })
 		if err != nil {
 			if len(s.levels) == 0 {
 				return nil, err
@@ -196,6 +207,9 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 	}
 	if s.stopped == "" && ctx.Err() != nil {
 		s.stopped = why(ctx)
+	}
+	if w.cutShort != "" {
+		s.workload.Caveats = append(s.workload.Caveats, w.cutShort+" was cut short: the run was stopped in it, and its figures are of the requests until then")
 	}
 	if len(s.levels) == 0 {
 		return nil, errors.New("nothing was measured: " + s.stopped)

@@ -27,7 +27,9 @@ type work struct {
 	perSentence float64
 	able        bool // both probes gave their code back
 	proof       gates.GateSet
-	live        *live // of the level that is being measured
+	live        *live // of the load point that is being measured
+	keep        Keeping
+	cutShort    string // the load point in which a person stopped
 }
 
 // prompt is one request, its body built, and what its answer must not lack.

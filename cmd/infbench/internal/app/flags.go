@@ -118,6 +118,7 @@ func performanceFlags() []cli.Flag {
 		&cli.StringFlag{Name: "depths", DefaultText: "1024,8192,16384,… as far as the context goes", Usage: "prompt `LENGTHS` in tokens at which one stream's decoding is measured, or off"},
 		&cli.IntFlag{Name: "prompt-tokens", DefaultText: "512", Usage: "length of independent prompts"},
 		&cli.IntFlag{Name: "output-tokens", DefaultText: "64", Usage: "length of the answers"},
+		&cli.StringFlag{Name: "resume", Usage: "journal `FILE` of a run that was stopped while it measured: goes on at the level that was not over"},
 		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json `FILE` to count with where the server counts no tokens"},
 	}
 }

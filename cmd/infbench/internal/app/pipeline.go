@@ -46,6 +46,7 @@ type pipeline struct {
 	problem   string
 	abilities []record.Ability
 	kept      *keeper
+	journals  journals
 	looking   sync.WaitGroup   // for the look at this machine
 	hardware  hardware.Subject // as stage 1 saw it
 	memory    hardware.Memory  // that the checkpoint shall fit, stage 0 alone
@@ -152,6 +153,7 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 	}
 	c := p.ses.set.workload
 	c.Seed = p.ses.seed()
+	c.Keep = func(w record.Workload) (performance.Keeping, error) { return p.keeping(proof, w) }
 	if path := p.ses.set.Performance.Tokenizer; path != "" {
 		t, err := tokens.Load(path)
 		if err != nil {
@@ -170,7 +172,7 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 			p.draft()
 			return
 		}
-		emit(stages.LevelStarted{Index: g.Index, Of: g.Of, Depth: g.Depth, Arrival: g.Arrival, Expected: g.Expected})
+		emit(stages.LevelStarted{Index: g.Index, Of: g.Of, Depth: g.Depth, Arrival: g.Arrival, Expected: g.Expected, Restored: g.Restored})
 	})
 	return p.sweep, err
 }
@@ -215,11 +217,9 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 	}
 	p.id, p.start = record.NewRunID(time.Now()), time.Now()
 	p.record = p.record || p.ses.set.Out != ""
-	if err := errors.Join(p.ses.set.reportable(), p.probeStore()); err != nil {
+	if err := errors.Join(p.ses.set.reportable(), p.probeStore(), p.openPast()); err != nil {
 		return usageError{p.ses.redactor.Text(err.Error())}
 	}
-	emit, closeProgress := p.progress()
-	p.emit = emit
 	var asked *asking
 	if p.ctx.Bool("explain") {
 		asked = &asking{}
@@ -229,6 +229,12 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 		asked.exchange(x)
 		p.kept.exchange(x)
 	}
+	if err := p.agrees(p.ctx.Context); err != nil {
+		p.endJournals(io.Discard, false)
+		return usageError{p.ses.redactor.Text(err.Error())}
+	}
+	emit, closeProgress := p.progress()
+	p.emit = emit
 	rep := plan.Run(p.ctx.Context, func(e stages.Event) {
 		emit(e)
 		p.kept.event(e)
@@ -390,6 +396,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 			where, p.problem = p.keep(run)
 		}
 	}
+	p.endJournals(p.c.err, where != "" && run.Parts().Ending.Complete)
 	exit := rep.Exit()
 	if rep.Interrupted && errors.Is(context.Cause(p.ctx.Context), errDeadline) && p.problem == "" {
 		p.problem = fmt.Sprintf("the deadline of %v has passed, and not everything was asked", p.ses.set.deadline)

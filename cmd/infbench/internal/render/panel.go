@@ -56,6 +56,10 @@ func step(depth int) string {
 	return "level"
 }
 
+func restoredLine(e stages.LevelStarted) string {
+	return fmt.Sprintf("%s %d of %d: %s, measured before the pause", step(e.Depth), e.Index+1, e.Of, e.Arrival)
+}
+
 func liveCounts(l record.Live) string {
 	return fmt.Sprintf("in flight %d · issued %d · good %d · failed %d", l.InFlight(), l.Issued(), l.Good(), l.Failed())
 }

@@ -285,6 +285,10 @@ func Plain(w io.Writer) func(stages.Event) {
 			fmt.Fprintf(w, "stage %d %s: not run: %s\n", e.NotRun.Stage, e.NotRun.Stage, e.NotRun.Why)
 		case stages.LevelStarted:
 			next = progressEvery
+			if e.Restored {
+				fmt.Fprintln(w, restoredLine(e))
+				return
+			}
 			fmt.Fprintf(w, "%s %d of %d: %s, about %v\n", step(e.Depth), e.Index+1, e.Of, e.Arrival, round(e.Expected))
 		case stages.LevelProgress:
 			if running := e.Live.Running(); running >= next {

@@ -62,6 +62,10 @@ func (t *Terminal) Emit(e stages.Event) {
 	case stages.StageNotRun:
 		t.line("stage %d %-12s not run: %s", e.NotRun.Stage, e.NotRun.Stage, e.NotRun.Why)
 	case stages.LevelStarted:
+		if e.Restored {
+			t.line("%s", restoredLine(e))
+			return
+		}
 		t.see(stages.LevelProgress{Index: e.Index, Of: e.Of, Depth: e.Depth, Expected: e.Expected})
 		t.say(e.Arrival, e.Expected)
 		t.showPanel()
