@@ -63,7 +63,9 @@ Exit codes: 0 healthy · 1 something was warned of or skipped · 2 a failure, or
 		"how fast, under which arrivals (runs stages 0 to 3 first)",
 		`Examples:
    infbench stage4 --target http://127.0.0.1:8000 --arrival sessions:n=1 --arrival sessions:n=8
-   infbench stage4 --target http://127.0.0.1:8000 --arrival poisson:rate=2 --per-level 60s`,
+   infbench stage4 --target http://127.0.0.1:8000 --arrival poisson:rate=2 --per-level 60s
+   infbench stage4 --target http://127.0.0.1:8000 --arrival poisson:rate=2 --per-level 60s --resume FILE.journal
+                                                                               the same command, stopped while it measured: goes on`,
 	},
 }
 
