@@ -78,7 +78,7 @@ func TestFactsKeepEveryField(t *testing.T) {
 // Whatever changes a measurement changes the words of what is asked for.
 func TestAskedTellsConfigurationsApart(t *testing.T) {
 	t.Parallel()
-	apart := []string{"Seed", "CountTokens", "Keep", "Grace", "late"} // the tokenizer has a name
+	apart := []string{"Seed", "CountTokens", "Keep", "Turn", "Beside", "Grace", "late"} // the tokenizer has a name
 	base := Config{}
 	typ := reflect.TypeFor[Config]()
 	for i := range typ.NumField() {

@@ -2,6 +2,7 @@ package performance
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -135,6 +136,14 @@ func (w *work) watched(ctx context.Context, at Progress, m arrival.ArrivalModel,
 		at.Restored = true
 		progress(at)
 		return r, nil
+	}
+	if w.c.Turn != nil {
+		if err := w.c.Turn(); err != nil {
+			return levelResult{}, err
+		}
+		if ctx.Err() != nil {
+			return levelResult{}, errors.New(why(ctx))
+		}
 	}
 	progress(at)
 	w.live = newLive(w.proof, m, w.source)

@@ -59,6 +59,10 @@ type Config struct {
 	// Keep is asked once where to keep what is measured, when it is known what will be sent; an
 	// error of it is one of [Measure]. nil keeps nothing.
 	Keep func(record.Workload) (Keeping, error)
+	// Turn is called before each load point, and waits until it may be measured: where several
+	// measurements share a machine. Beside says so in words. nil waits for nothing.
+	Turn   func() error
+	Beside []string
 	// Grace is what requests in flight get to finish after a person stopped the run.
 	Grace time.Duration
 
@@ -168,6 +172,7 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 		return nil, err
 	}
 	w.proof = proof
+	w.caveats = append(w.caveats, c.Beside...)
 	if c.Keep != nil {
 		if w.keep, err = c.Keep(w.describe()); err != nil {
 			return nil, err

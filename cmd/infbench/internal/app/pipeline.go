@@ -47,6 +47,8 @@ type pipeline struct {
 	abilities []record.Ability
 	kept      *keeper
 	journals  journals
+	beside    *beside // those that it takes turns with, nil for nobody
+	perf      record.PerfRecord
 	looking   sync.WaitGroup   // for the look at this machine
 	hardware  hardware.Subject // as stage 1 saw it
 	memory    hardware.Memory  // that the checkpoint shall fit, stage 0 alone
@@ -147,6 +149,11 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 	if err := p.openStore(); err != nil {
 		return nil, err
 	}
+	if b := p.beside; b != nil {
+		if err := b.turns.take(b.index); err != nil {
+			return nil, err
+		}
+	}
 	model, err := arrival.Sweep(p.ses.set.arrivals...)
 	if err != nil {
 		return nil, err
@@ -154,6 +161,10 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 	c := p.ses.set.workload
 	c.Seed = p.ses.seed()
 	c.Keep = func(w record.Workload) (performance.Keeping, error) { return p.keeping(proof, w) }
+	if b := p.beside; b != nil {
+		c.Seed, c.Beside = b.seed, b.caveats()
+		c.Turn = func() error { return b.turns.take(b.index) }
+	}
 	if path := p.ses.set.Performance.Tokenizer; path != "" {
 		t, err := tokens.Load(path)
 		if err != nil {
@@ -215,7 +226,10 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 	if err != nil {
 		return err
 	}
-	p.id, p.start = record.NewRunID(time.Now()), time.Now()
+	p.start = time.Now()
+	if p.id == "" {
+		p.id = record.NewRunID(p.start)
+	}
 	p.record = p.record || p.ses.set.Out != ""
 	if err := errors.Join(p.ses.set.reportable(), p.probeStore(), p.openPast()); err != nil {
 		return usageError{p.ses.redactor.Text(err.Error())}
@@ -272,8 +286,8 @@ func (p *pipeline) shownHost() record.Host {
 	return p.ses.host(p.ctx.Context)
 }
 
-// beside is what the document tells besides the verdicts.
-func (p *pipeline) beside() render.Beside {
+// besides is what the document tells besides the verdicts.
+func (p *pipeline) besides() render.Beside {
 	return render.Beside{Checkpoint: p.checkpoint(), Kernels: p.kernels(), Host: p.shownHost()}
 }
 
@@ -396,6 +410,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 			where, p.problem = p.keep(run)
 		}
 	}
+	p.perf = perf
 	p.endJournals(p.c.err, where != "" && run.Parts().Ending.Complete)
 	exit := rep.Exit()
 	if rep.Interrupted && errors.Is(context.Cause(p.ctx.Context), errDeadline) && p.problem == "" {
@@ -417,7 +432,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 		return exitOf(exit)
 	}
 	if p.ses.set.json {
-		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.beside(), rep, about, where, perf); err != nil {
+		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.besides(), rep, about, where, perf); err != nil {
 			return reportError{exit, err}
 		}
 		return exitOf(exit)
@@ -428,7 +443,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 // writeReport writes the JSON report to a file.
 func (p *pipeline) writeReport(path string, exit int, rep stages.Report, where string, perf record.PerfRecord) error {
 	return whole.Write(path, func(w io.Writer) error {
-		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.beside(), rep, about, where, perf)
+		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.besides(), rep, about, where, perf)
 	})
 }
 
