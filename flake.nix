@@ -21,7 +21,7 @@
           env.CGO_ENABLED = "0";
           # The hash of the Go modules. It is filled in by the first build with the real
           # nixpkgs, which names it; see docs/decisions/0005-nix.md.
-          vendorHash = "sha256-8qb0Ux7TrjJeTt6zkv74jtBAQuZXsZJ7hKUrwIwN410=";
+          vendorHash = "sha256-9Vb5uyisLDgXJssF4hmOXnNZg/JL9GoDZoxTEJbNx+k=";
           doCheck = false; # make test runs them, with the engines they need
         };
       appFor = system: command: {

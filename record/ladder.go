@@ -119,7 +119,7 @@ func fitDepth(rungs []Rung) DepthFit {
 	if depths < 3 {
 		return DepthFit{withheld: fmt.Sprintf("%d depths: a line needs three", depths)}
 	}
-	line, err := stat.FitLine(x, y)
+	line, err := stat.FitLine(stat.Points{X: x, Y: y})
 	if err != nil {
 		return DepthFit{withheld: err.Error()}
 	}

@@ -55,6 +55,11 @@ type LevelParts struct {
 	Saturated string
 	// Growing says that prompts grow from request to request, and times with them.
 	Growing bool
+	// Mixed says why requests of several kinds share the level, which then has no figures of its
+	// own: see [Frozen].
+	Mixed string
+	// Engine is the engine's own account of the window; the zero one is none.
+	Engine EngineWindow
 }
 
 // Level is one load point of a sweep. Its figures are a pure function of what it
@@ -72,6 +77,7 @@ type Level struct {
 	figures   Figures
 	hasFigure bool
 	form      form
+	engine    EngineWindow
 }
 
 // form is the version in which a level is written: one that was read is written again as it
@@ -89,6 +95,7 @@ type conduct struct {
 	Warmup    string `json:"warmup_rule,omitempty"`
 	Saturated string `json:"saturated,omitempty"`
 	Growing   bool   `json:"prompts_grow,omitempty"`
+	Mixed     string `json:"mixed,omitempty"`
 }
 
 type steady struct {
@@ -103,8 +110,9 @@ func NewLevel(p LevelParts) (Level, error) {
 		chunkGap: newDistribution(p.ChunkGaps, ""),
 		tokenGap: newDistribution(p.TokenGaps, p.TokenGapsWithheld),
 		steady:   steady{p.SteadyTokens, int64(p.SteadyFor)},
-		conduct:  conduct{int64(p.From), p.Warmup, p.Saturated, p.Growing},
+		conduct:  conduct{int64(p.From), p.Warmup, p.Saturated, p.Growing, p.Mixed},
 		form:     currentForm,
+		engine:   p.Engine,
 	}
 	return l.settled()
 }
@@ -195,6 +203,9 @@ func (l Level) derive() Figures {
 		withheld = "the level is void: " + l.void[0]
 	} else if l.conduct.Saturated != "" {
 		withheld = "the load was more than the server can take: " + l.conduct.Saturated
+	}
+	if withheld == "" {
+		withheld = l.conduct.Mixed
 	}
 	if withheld != "" {
 		f.ChunkGap, f.ITL = newDistribution(nil, withheld), newDistribution(nil, withheld)
@@ -396,6 +407,7 @@ type levelWire struct {
 	ChunkGap distributionWire    `json:"chunk_gap"`
 	TokenGap distributionWire    `json:"itl"`
 	Figures  json.RawMessage     `json:"figures"`
+	Engine   json.RawMessage     `json:"engine,omitempty"`
 }
 
 type distributionWire struct {
@@ -430,6 +442,10 @@ func (l Level) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	engine, err := l.engine.encode()
+	if err != nil {
+		return nil, err
+	}
 	type wire struct {
 		levelWire
 		Samples  [][]any `json:"samples"`
@@ -438,7 +454,7 @@ func (l Level) encode() ([]byte, error) {
 	}
 	w := wire{
 		levelWire: levelWire{
-			Arrival: l.arrival, WindowNS: int64(l.window), Void: l.void, NoRates: l.noRates, Steady: l.steady, conduct: l.conduct, Columns: l.form.columns, Figures: figures,
+			Arrival: l.arrival, WindowNS: int64(l.window), Void: l.void, NoRates: l.noRates, Steady: l.steady, conduct: l.conduct, Columns: l.form.columns, Figures: figures, Engine: engine,
 		},
 		ChunkGap: l.chunkGap.wire(), TokenGap: l.tokenGap.wire(),
 	}
@@ -469,6 +485,9 @@ func decodeLevel(raw []byte) (Level, error) {
 		return Level{}, err
 	}
 	if l.tokenGap, err = w.TokenGap.distribution(); err != nil {
+		return Level{}, err
+	}
+	if l.engine, err = decodeEngine(w.Engine); err != nil {
 		return Level{}, err
 	}
 	if l, err = l.settled(); err != nil {

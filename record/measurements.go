@@ -51,6 +51,8 @@ type Measurements struct {
 	levels     []Level
 	rungs      []Rung
 	depthsLeft []string
+	frozen     *Frozen
+	objectives Objectives
 }
 
 // NewMeasurements returns the measurements; at least one level is needed.
@@ -118,10 +120,12 @@ type measurementsWire struct {
 	Workload Workload          `json:"workload"`
 	Levels   []json.RawMessage `json:"levels"`
 	Ladder   *ladderWire       `json:"ladder,omitempty"`
+	Frozen   *Frozen           `json:"frozen,omitempty"`
+	Service  json.RawMessage   `json:"service,omitempty"`
 }
 
 func (m Measurements) encode() (json.RawMessage, error) {
-	w := measurementsWire{Workload: m.workload}
+	w := measurementsWire{Workload: m.workload, Frozen: m.frozen}
 	for _, l := range m.levels {
 		raw, err := l.encode()
 		if err != nil {
@@ -131,6 +135,9 @@ func (m Measurements) encode() (json.RawMessage, error) {
 	}
 	var err error
 	if w.Ladder, err = m.encodeLadder(); err != nil {
+		return nil, err
+	}
+	if w.Service, err = m.encodeService(); err != nil {
 		return nil, err
 	}
 	return json.Marshal(w)
@@ -153,5 +160,11 @@ func decodeMeasurements(raw json.RawMessage) (Measurements, error) {
 	if err != nil {
 		return m, err
 	}
-	return m.decodeLadder(w.Ladder)
+	if m, err = m.decodeLadder(w.Ladder); err != nil {
+		return m, err
+	}
+	if m, err = m.decodeService(w.Service); err != nil || w.Frozen == nil {
+		return m, err
+	}
+	return m.WithFrozen(*w.Frozen)
 }

@@ -88,6 +88,15 @@ func (p PerfRecord) Gates() gates.GateSet { return p.gates }
 // Arrival returns how the load arrived.
 func (p PerfRecord) Arrival() arrival.ArrivalModel { return p.arrival }
 
+// Definitions names the formulas by which the figures follow from the samples: figures of
+// different ones are never compared.
+func (p PerfRecord) Definitions() string {
+	for _, l := range p.measured.levels {
+		return l.form.definitions
+	}
+	return ""
+}
+
 // Workload returns what was sent.
 func (p PerfRecord) Workload() Workload { return p.measured.workload }
 
@@ -96,13 +105,15 @@ type Measured struct {
 	Arrival arrival.ArrivalModel
 	Void    []string
 	Figures Figures
+	// Engine is the engine's own account of the level.
+	Engine EngineFigures
 }
 
 // Levels returns the levels with their figures, in the order of the sweep.
 func (p PerfRecord) Levels() []Measured {
 	var out []Measured
 	for _, l := range p.measured.levels {
-		out = append(out, Measured{l.arrival, slices.Clone(l.void), l.figures})
+		out = append(out, Measured{l.arrival, slices.Clone(l.void), l.figures, l.engineFigures(p.measured.workload.TokenSource)})
 	}
 	return out
 }

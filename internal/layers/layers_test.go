@@ -19,6 +19,7 @@ var may = map[string]string{
 	"arrival":                      "",
 	"record":                       "gates arrival internal/lines internal/escapes internal/trend internal/stat",
 	"record/recordtest":            "record gates arrival",
+	"baseline":                     "gates record internal/stat internal/trend",
 	"matrix":                       "record gates",
 	"stages":                       "gates arrival record",
 	"stages/checkpoint":            "stages/checkpoint internal/shallow",

@@ -3,6 +3,7 @@ package stat
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -15,33 +16,55 @@ type Term struct{ Value, Error, Low, High float64 }
 // Significant reports whether the interval leaves zero out.
 func (t Term) Significant() bool { return t.Low > 0 || t.High < 0 }
 
-// Line is y = Intercept + Slope·x by ordinary least squares.
+// Line is y = Intercept + Slope·x by least squares.
 type Line struct {
 	Intercept, Slope Term
-	// N is the number of points, SSE the sum of the squared residuals.
+	// N is the number of points, SSE the sum of the squared residuals, weighted
+	// as they were.
 	N   int
 	SSE float64
 }
 
-// FitLine fits a line; at least three points at two places are needed, since two points
-// leave nothing to tell an error by.
-func FitLine(x, y []float64) (Line, error) {
-	n := len(x)
-	if n != len(y) || n < 3 {
+// Points are what a line is fitted to. W are their weights, nil where all weigh the same;
+// points whose scatter grows with y are weighted by 1/y².
+type Points struct{ X, Y, W []float64 }
+
+func (p Points) weight(i int) float64 {
+	if p.W == nil {
+		return 1
+	}
+	return p.W[i]
+}
+
+// and returns the points of both.
+func (p Points) and(o Points) Points {
+	out := Points{X: slices.Concat(p.X, o.X), Y: slices.Concat(p.Y, o.Y)}
+	if p.W != nil && o.W != nil {
+		out.W = slices.Concat(p.W, o.W)
+	}
+	return out
+}
+
+// FitLine fits a line by least squares, weighted where there are weights; at least three
+// points at two places are needed, since two points leave nothing to tell an error by.
+func FitLine(p Points) (Line, error) {
+	n := len(p.X)
+	if n != len(p.Y) || p.W != nil && n != len(p.W) || n < 3 {
 		return Line{}, errors.New("a line with its errors needs three points")
 	}
-	mean, squares := stat.Mean(x, nil), 0.0
-	for _, v := range x {
-		squares += (v - mean) * (v - mean)
+	mean, squares, weight := stat.Mean(p.X, p.W), 0.0, 0.0
+	for i, v := range p.X {
+		squares += p.weight(i) * (v - mean) * (v - mean)
+		weight += p.weight(i)
 	}
-	if squares == 0 {
+	if !(squares > 0) {
 		return Line{}, errors.New("a line needs points at two places")
 	}
-	a, b := stat.LinearRegression(x, y, nil, false)
+	a, b := stat.LinearRegression(p.X, p.Y, p.W, false)
 	l := Line{N: n}
-	for i, v := range x {
-		r := y[i] - a - b*v
-		l.SSE += r * r
+	for i, v := range p.X {
+		r := p.Y[i] - a - b*v
+		l.SSE += p.weight(i) * r * r
 	}
 	s2 := l.SSE / float64(n-2)
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 2)}.Quantile(0.975)
@@ -49,7 +72,7 @@ func FitLine(x, y []float64) (Line, error) {
 		e := math.Sqrt(variance)
 		return Term{v, e, v - t*e, v + t*e}
 	}
-	l.Intercept = term(a, s2*(1/float64(n)+mean*mean/squares))
+	l.Intercept = term(a, s2*(1/weight+mean*mean/squares))
 	l.Slope = term(b, s2/squares)
 	return l, nil
 }

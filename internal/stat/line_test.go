@@ -15,11 +15,13 @@ func TestFitOfPrefillTimes(t *testing.T) {
 	}{
 		"before": {
 			[3][5]float64{{.861, .855, .868, .859, .863}, {1.672, 1.661, 1.690, 1.668, 1.680}, {3.302, 3.281, 3.330, 3.295, 3.315}},
-			Term{.046000, .006810, .031288, .060712}, Term{.099435, .000314, .098756, .100114},
+			Term{.046000, .006810, .031288, .060712},
+			Term{.099435, .000314, .098756, .100114},
 		},
 		"after": {
 			[3][5]float64{{.905, .897, .910, .902, .899}, {1.801, 1.788, 1.812, 1.795, 1.806}, {3.590, 3.571, 3.618, 3.580, 3.602}},
-			Term{.006700, .006488, -.007318, .020718}, Term{.109429, .000299, .108782, .110076},
+			Term{.006700, .006488, -.007318, .020718},
+			Term{.109429, .000299, .108782, .110076},
 		},
 	} {
 		var x, y []float64
@@ -28,7 +30,7 @@ func TestFitOfPrefillTimes(t *testing.T) {
 				x, y = append(x, n), append(y, v)
 			}
 		}
-		l, err := FitLine(x, y)
+		l, err := FitLine(Points{X: x, Y: y})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +50,7 @@ func TestFitOfPrefillTimes(t *testing.T) {
 func TestNoLine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string][2][]float64{"two points": {{1, 2}, {1, 2}}, "one place": {{1, 1, 1}, {1, 2, 3}}, "odd": {{1, 2, 3}, {1, 2}}} {
-		if _, err := FitLine(c[0], c[1]); err == nil {
+		if _, err := FitLine(Points{X: c[0], Y: c[1]}); err == nil {
 			t.Errorf("%s: fitted", name)
 		}
 	}

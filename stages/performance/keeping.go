@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"infbench/arrival"
-	"infbench/gates"
 	"infbench/record"
 )
 
@@ -92,27 +91,27 @@ type levelFacts struct {
 	Held        int                    `json:"held"`
 	Lag         time.Duration          `json:"lag_ns"`
 	Dead        bool                   `json:"dead"`
-	Told        int                    `json:"told"`
-	Engine      gates.Count            `json:"engine"`
+	Agreement   record.Agreement       `json:"agreement"` // as the checks read it
 	Saturated   string                 `json:"saturated"`
 	Waits       []time.Duration        `json:"waits_ns"`
 	Tokens      int                    `json:"tokens"`
 	MeasuredFor time.Duration          `json:"measured_for_ns"`
+	PromptTok   int                    `json:"prompt_tokens"`
 	Cold        time.Duration          `json:"cold_ns"`
 }
 
 func factsOf(r levelResult) levelFacts {
 	return levelFacts{
-		r.issued, r.good, r.warmup, r.serial, r.failed, r.example, r.void, r.cachedKnown, r.cachedShare, r.buffered, r.shortened, r.held, r.lag, r.dead, r.told, r.engine,
-		r.saturated, r.waits, r.tokens, r.measuredFor, r.cold,
+		r.issued, r.good, r.warmup, r.serial, r.failed, r.example, r.void, r.cachedKnown, r.cachedShare, r.buffered, r.shortened, r.held, r.lag, r.dead, r.agreement,
+		r.saturated, r.waits, r.tokens, r.measuredFor, r.promptTokens, r.cold,
 	}
 }
 
 func (f levelFacts) result(m arrival.ArrivalModel, level record.Level) levelResult {
 	return levelResult{
 		arrival: m, level: level, issued: f.Issued, good: f.Good, warmup: f.Warmup, serial: f.Serial, failed: f.Failed, example: f.Example, void: f.Void,
-		cachedKnown: f.CachedKnown, cachedShare: f.CachedShare, buffered: f.Buffered, shortened: f.Shortened, held: f.Held, lag: f.Lag, dead: f.Dead, told: f.Told,
-		engine: f.Engine, saturated: f.Saturated, waits: f.Waits, tokens: f.Tokens, measuredFor: f.MeasuredFor, cold: f.Cold,
+		cachedKnown: f.CachedKnown, cachedShare: f.CachedShare, buffered: f.Buffered, shortened: f.Shortened, held: f.Held, lag: f.Lag, dead: f.Dead, agreement: f.Agreement,
+		saturated: f.Saturated, waits: f.Waits, tokens: f.Tokens, measuredFor: f.MeasuredFor, promptTokens: f.PromptTok, cold: f.Cold,
 	}
 }
 

@@ -57,6 +57,9 @@ func (w *work) ladder(ctx context.Context, s *Sweep, progress func(Progress)) {
 		s.rungs = append(s.rungs, rung{depth, l})
 		progress(Progress{Index: i, Of: len(depths), Depth: depth, Finished: true, Issued: l.issued - l.warmup, Good: l.good, Sofar: s})
 		perToken = l.cold / time.Duration(depth)
+		if n := l.promptTokens; n > 0 { // the next one is aimed at by what this one came to
+			w.perSentence *= float64(n) / float64(depth)
+		}
 	}
 }
 
@@ -98,8 +101,8 @@ func (w *work) rung(ctx context.Context, one arrival.ArrivalModel, depth int, li
 	deep := &atDepth{independent: newIndependent(w.ep, w.build, w.c.Seed+uint64(depth), depth)}
 	deep.sentences = max(1, int(float64(depth)/w.perSentence))
 	was := *w
-	w.script, w.c.Requests, w.cold = deep, rungAnswers+1, limit
-	defer func() { w.script, w.c.Requests, w.cold = was.script, was.c.Requests, was.cold }()
+	w.script, w.c.Requests, w.c.PerLevel = deep, rungAnswers+1, limit
+	defer func() { w.script, w.c.Requests, w.c.PerLevel = was.script, was.c.Requests, was.c.PerLevel }()
 	return w.level(ctx, one)
 }
 

@@ -29,10 +29,8 @@ type levelResult struct {
 	held         int     // good answers that hold the code that they were asked for
 	lag          time.Duration
 	dead         bool
-	// told is the number of output tokens that clients were told of, engine what the
-	// engine's own counter moved by; absent where it has none.
-	told   int
-	engine gates.Count
+	// agreement is how clients and the engine's own account stand to each other.
+	agreement record.Agreement
 	// saturated says why the load was more than the server can take.
 	saturated string
 	// waits are the whole times of the good requests, tokens theirs, of a level that was measured
@@ -40,6 +38,8 @@ type levelResult struct {
 	waits       []time.Duration
 	tokens      int
 	measuredFor time.Duration
+	// promptTokens is the length of the first prompt, 0 where nobody counted.
+	promptTokens int
 	// cold is how long the level's first answer took to begin.
 	cold time.Duration
 }
@@ -92,12 +92,16 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 	if m.Sessions() > 0 {
 		stop.After += w.patience(m) // the warm-up's own end comes before
 	}
-	before := w.generated(ctx)
+	win := startWindow(asking, w.ep, w.c.Devices)
+	defer win.close()
 	origin, _, err := arrival.Drive(driving, m, stop, func(_ context.Context, slot arrival.Slot) {
 		p := w.script.next(slot.Session)
 		w.dawdle(asking)
 		w.live.started()
 		a := w.ep.Send(asking, p.body)
+		if a.Failure == nil {
+			slot.Received(a.Timing.Began.Add(a.Timing.Ended))
+		}
 		c.keep(slot, p, a)
 		if slot.Turn == 0 {
 			warm.finished()
@@ -114,42 +118,12 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 	if err != nil {
 		return levelResult{}, err
 	}
-	r, err := c.settle(m, origin, warm.over())
-	r.engine = w.moved(asking, before, r.told)
-	return r, err
+	return c.settle(m, origin, warm.over(), win.end(asking, c.seen()))
 }
 
 // patience is how long a closed loop's first turns are waited for at most.
 func (w *work) patience(m arrival.ArrivalModel) time.Duration {
 	return max(w.c.PerLevel, 2*w.cold*time.Duration(m.Sessions()))
-}
-
-// generated returns the engine's own count of output tokens since it started.
-func (w *work) generated(ctx context.Context) gates.Count {
-	c, err := w.ep.Counters(ctx)
-	if err != nil {
-		return gates.Count{}
-	}
-	return c.Output
-}
-
-// moved returns how far the engine's counter moved. Counters may trail the last answer
-// by a moment, so one that is short is read again a few times.
-func (w *work) moved(ctx context.Context, before gates.Count, told int) gates.Count {
-	was, ok := before.N()
-	last := gates.Count{}
-	for range 5 {
-		is, known := w.generated(ctx).N()
-		if !ok || !known || is < was { // it fell: the engine was restarted
-			return gates.Count{}
-		}
-		if is-was >= told {
-			return gates.CountOf(is - was)
-		}
-		last = gates.CountOf(is - was)
-		pause(ctx, 200*time.Millisecond)
-	}
-	return last
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -50,6 +50,8 @@ type Config struct {
 	PastSaturation bool
 	// Depths are the prompt lengths of the ladder in tokens, ascending; none is no ladder.
 	Depths []int
+	// Tiers are what the requests are held to.
+	Tiers []record.Tier
 	// Seed makes the prompts.
 	Seed uint64
 	// CountTokens counts the tokens of an answer where the server counts none;
@@ -63,6 +65,8 @@ type Config struct {
 	// measurements share a machine. Beside says so in words. nil waits for nothing.
 	Turn   func() error
 	Beside []string
+	// Devices reads the accelerators of the engine's machine.
+	Devices Devices
 	// Grace is what requests in flight get to finish after a person stopped the run.
 	Grace time.Duration
 
@@ -108,6 +112,7 @@ type Sweep struct {
 	planned  int
 	agent    bool // the prompts are an agent's, whose turns are in the cache
 	able     bool // the model gives codes back from prompts of this shape, alone
+	tiers    []record.Tier
 	// stopped says why the sweep ended before its last level, "" when it did not.
 	stopped string
 	// ended says why more load was not tried, "" when all was.
@@ -152,7 +157,10 @@ func (s *Sweep) Measurements() (record.Measurements, error) {
 	if err != nil {
 		return m, err
 	}
-	return m.WithLadder(s.ladderOf())
+	if m, err = m.WithLadder(s.ladderOf()); err != nil {
+		return m, err
+	}
+	return m.HeldTo(record.Objectives{Tiers: s.tiers, Codes: s.able})
 }
 
 // Measure drives the levels of the model one after another against the endpoint that
@@ -182,7 +190,7 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 	// A collection in the middle of a level is a stall of ours; a little memory buys
 	// fewer of them.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	s := &Sweep{ep: ep, planned: len(levels), able: w.able, agent: w.script.grows(), workload: w.describe()}
+	s := &Sweep{ep: ep, planned: len(levels), able: w.able, agent: w.script.grows(), workload: w.describe(), tiers: c.Tiers}
 	for i, m := range levels {
 		if ctx.Err() != nil {
 			s.stopped = why(ctx)

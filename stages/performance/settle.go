@@ -13,11 +13,11 @@ import (
 )
 
 // settle turns the answers into a level that is measured from the end of its warm-up on.
-func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time) (levelResult, error) {
+func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time, account record.EngineWindow) (levelResult, error) {
 	r := levelResult{arrival: m, failed: map[record.Outcome]int{}, example: c.example, dead: c.dead}
 	slices.SortFunc(c.answers, func(a, b kept) int { return a.slot.N - b.slot.N })
 	parts := record.LevelParts{
-		Arrival: m, TokenGapsWithheld: "the server does not say how many tokens an event holds", Growing: c.w.script.grows(),
+		Arrival: m, TokenGapsWithheld: "the server does not say how many tokens an event holds", Growing: c.w.script.grows(), Engine: account,
 	}
 	if len(c.answers) == 0 {
 		return r, errors.New("no request was started")
@@ -37,7 +37,6 @@ func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time) (leve
 	for i, k := range c.answers {
 		s := parts.Samples[i]
 		r.lag = max(r.lag, s.Sent-s.Due)
-		r.told += k.n
 		if s.Warmup {
 			r.warmup++ // that of a failed answer too: it is in no figure, and voids the level all the same
 		}
@@ -56,7 +55,7 @@ func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time) (leve
 		parts.TokenGaps = append(parts.TokenGaps, tokens...)
 		exact = exact && ok
 	}
-	r.issued, r.cold = len(c.answers), c.answers[0].a.Timing.FirstToken
+	r.issued, r.cold, r.promptTokens = len(c.answers), c.answers[0].a.Timing.FirstToken, c.answers[0].prompt.Or(0)
 	r.measuredFor = parts.Window - parts.From
 	if exact && r.good > 0 {
 		parts.TokenGapsWithheld = ""
@@ -67,7 +66,11 @@ func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time) (leve
 		parts.RatesWithheld = "nobody counted the tokens"
 	}
 	parts.SteadyTokens, parts.SteadyFor = c.steady(m, warm)
-	parts.Void = r.judgeLevel(parts, c.w.able)
+	r.agreement = record.CrossCheck(parts.Samples, c.w.source, account)
+	if parts.RatesWithheld == "" {
+		parts.RatesWithheld = r.agreement.NoRates()
+	}
+	parts.Void = append(r.judgeLevel(parts, c.w.able), r.agreement.Void()...)
 	r.void = parts.Void
 	if len(r.void) == 0 {
 		parts.Saturated = overrun(parts)
@@ -163,6 +166,7 @@ func sampleOf(k kept, origin time.Time) record.Sample {
 		Last: at(t.LastToken), End: sent + t.Ended, PromptTokens: k.prompt, OutputTokens: k.n, CachedTokens: k.a.Usage.Cached,
 		Chunks: len(t.Marks), Fresh: t.Fresh, Dialled: t.Dialled, Outcome: k.out, Code: record.CodeMissing,
 	}
+	s.EngineQueue, s.EnginePrefill, s.EngineDecode = ownTimes(t.Engine)
 	if k.held {
 		s.Code = record.CodeHeld
 	}

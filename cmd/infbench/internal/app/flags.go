@@ -16,6 +16,7 @@ import (
 	"infbench/gates"
 	"infbench/internal/whole"
 	"infbench/stages/correctness/parity"
+	"infbench/stages/hardware/power"
 	"infbench/stages/hardware/tree"
 	"infbench/stages/performance"
 )
@@ -130,6 +131,8 @@ func performanceFlags() []cli.Flag {
 		&cli.IntFlag{Name: "output-tokens", DefaultText: "64", Usage: "length of the answers"},
 		&cli.StringFlag{Name: "resume", Usage: "journal `FILE` of a run that was stopped while it measured: goes on at the level that was not over"},
 		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json `FILE` to count with where the server counts no tokens"},
+		tierFlag(),
+		&cli.StringFlag{Name: "dcgm", Usage: "`URL` of a DCGM exporter's page, such as http://127.0.0.1:9400/metrics: the power of the engine's accelerators"},
 	}
 }
 
@@ -161,6 +164,7 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	over("device", &s.Hardware.Device)
 	over("engine-log", &s.Hardware.EngineLog)
 	over("tokenizer", &s.Performance.Tokenizer)
+	over("dcgm", &s.Performance.DCGM)
 	over("evidence", &s.Evidence)
 	s.evidence = evidenceOf(s.Evidence)
 	if s.Hardware.Device == "" {
@@ -218,6 +222,11 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 		return s, usagef("--deadline %v: want more than 0", s.deadline)
 	case s.line && s.json:
 		return s, usagef("--line and --json both want stdout; --report FILE keeps the JSON")
+	}
+	if s.Performance.DCGM != "" {
+		if _, err := power.DCGM(s.Performance.DCGM); err != nil {
+			return s, usagef("--dcgm: %v", err)
+		}
 	}
 	if err := s.load(ctx); err != nil {
 		return s, err
@@ -355,6 +364,9 @@ func (s *settings) load(ctx *cli.Context) error {
 			s.arrivals = append(s.arrivals, m)
 		}
 	}
+	if err := s.loadTiers(ctx); err != nil {
+		return err
+	}
 	if err := s.loadWorkload(ctx); err != nil {
 		return err
 	}
@@ -374,7 +386,7 @@ func (s *settings) load(ctx *cli.Context) error {
 func splitModels(values []string) []string {
 	var out []string
 	for _, p := range separated(values) {
-		if len(out) > 0 && !strings.Contains(p, ":") && strings.Contains(p, "=") {
+		if key, _, pair := strings.Cut(p, "="); len(out) > 0 && pair && !strings.Contains(key, ":") {
 			out[len(out)-1] += "," + p
 			continue
 		}

@@ -172,6 +172,7 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 		}
 		c.CountTokens, c.TokenizedBy = t.Count, t.Impl()+" "+t.Fingerprint()
 	}
+	c.Devices = p.ses.devices(ctx)
 	p.sweep, err = performance.Measure(ctx, ep, proof, model, c, func(g performance.Progress) {
 		if !g.Live.IsZero() {
 			emit(stages.LevelProgress{Index: g.Index, Of: g.Of, Depth: g.Depth, Expected: g.Expected, Left: g.Left, Live: g.Live})

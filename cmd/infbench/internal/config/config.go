@@ -14,6 +14,7 @@ import (
 	"github.com/xrash/smetrics"
 
 	"infbench/arrival"
+	"infbench/record"
 	"infbench/stages/hardware/tree"
 )
 
@@ -78,6 +79,10 @@ type Performance struct {
 	PastSaturation bool
 	// Depths are the prompt lengths of the ladder; nil for the default, empty for none.
 	Depths []int
+	// Tiers are what requests are held to, own ones and built-in ones that are named.
+	Tiers []record.Tier
+	// DCGM is the address of a DCGM exporter's page, for the power of the engine's accelerators.
+	DCGM string
 }
 
 // file is the form of the file; durations and models are text there.
@@ -116,15 +121,17 @@ type file struct {
 		APIKeyEnv string `toml:"api_key_env"`
 	} `toml:"reference"`
 	Performance struct {
-		Arrival      []string `toml:"arrival"`
-		PerLevel     string   `toml:"per_level"`
-		Requests     int      `toml:"requests"`
-		PromptTokens int      `toml:"prompt_tokens"`
-		OutputTokens int      `toml:"output_tokens"`
-		Tokenizer    string   `toml:"tokenizer"`
-		Workload     string   `toml:"workload"`
-		Past         bool     `toml:"past_saturation"`
-		Depths       []int    `toml:"depths"`
+		Arrival      []string    `toml:"arrival"`
+		PerLevel     string      `toml:"per_level"`
+		Requests     int         `toml:"requests"`
+		PromptTokens int         `toml:"prompt_tokens"`
+		OutputTokens int         `toml:"output_tokens"`
+		Tokenizer    string      `toml:"tokenizer"`
+		Workload     string      `toml:"workload"`
+		Past         bool        `toml:"past_saturation"`
+		Depths       []int       `toml:"depths"`
+		Tier         []tierTable `toml:"tier"`
+		DCGM         string      `toml:"dcgm"`
 	} `toml:"performance"`
 }
 
@@ -175,7 +182,7 @@ func Parse(text string) (Config, error) {
 		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels, f.Hardware.Platform, f.Hardware.EngineLog}, Precision: f.Correctness.Precision,
 		Reference: Reference{f.Reference.Target, f.Reference.Model, f.Reference.APIKeyEnv},
 		Performance: Performance{
-			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer,
+			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer, DCGM: f.Performance.DCGM,
 			Workload: f.Performance.Workload, PastSaturation: f.Performance.Past, Depths: f.Performance.Depths,
 		},
 	}
@@ -194,6 +201,9 @@ func Parse(text string) (Config, error) {
 			return Config{}, fmt.Errorf("%s = %q is no duration such as \"2m\" or \"500ms\"", d.key, d.text)
 		}
 		*d.to = v
+	}
+	if c.Performance.Tiers, err = tiersOf(f.Performance.Tier); err != nil {
+		return Config{}, err
 	}
 	for _, text := range f.Performance.Arrival {
 		m, err := arrival.Parse(text)
@@ -225,7 +235,7 @@ func Parse(text string) (Config, error) {
 var known = []string{
 	"target", "targets", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
 	"hardware.device", "hardware.kernels", "hardware.platform", "hardware.engine_log", "correctness.budget", "correctness.batch_invariant", "correctness.precision", "reference.target", "reference.model", "reference.api_key_env", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
-	"performance.output_tokens", "performance.tokenizer", "performance.workload", "performance.past_saturation", "performance.depths",
+	"performance.output_tokens", "performance.tokenizer", "performance.workload", "performance.past_saturation", "performance.depths", "performance.tier.name", "performance.tier.ttft", "performance.tier.tpot", "performance.tier.max_gap",
 }
 
 // nearest suggests the known key that an unknown one was probably meant to be.

@@ -30,7 +30,7 @@ func panel(s Style, label string, p stages.LevelProgress, width int) []string {
 	lines := []string{
 		fmt.Sprintf("stage 4 performance  %d of %d %ss done%s", p.Index, p.Of, step(p.Depth), left),
 		"  " + label,
-		fmt.Sprintf("  %s%s%s", gauge(running, p.Expected, width/3), spent(running, p.Expected), over),
+		fmt.Sprintf("  %s%s%s", track(running, p.Expected, width/3), spent(running, p.Expected), over),
 	}
 	if !p.Live.IsZero() {
 		lines = append(lines, "  "+liveCounts(p.Live), "  "+liveFigures(p.Live))
@@ -81,8 +81,8 @@ func liveFigures(l record.Live) string {
 	return out
 }
 
-// gauge is a bar of so many columns and a space, "" where there is no room or nothing to show.
-func gauge(done, all time.Duration, columns int) string {
+// track is a bar of so many columns and a space, "" where there is no room or nothing to show.
+func track(done, all time.Duration, columns int) string {
 	columns = min(columns, 24)
 	if columns < 4 || all <= 0 {
 		return ""

@@ -38,16 +38,22 @@ func Performance(w io.Writer, s Style, p record.PerfRecord) error {
 		return err
 	}
 	prefill(w, p)
+	if err := engineTimers(w, s, p); err != nil {
+		return err
+	}
 	withheld(w, p)
 	trust(w, p)
 	if err := ladder(w, p); err != nil {
+		return err
+	}
+	if err := service(w, s, p); err != nil {
 		return err
 	}
 	for i, c := range p.Caveats() {
 		if i == 0 {
 			fmt.Fprintf(w, "  %s\n", s.paint(bold, "to be read with"))
 		}
-		fmt.Fprintf(w, "    · %s\n", c)
+		fmt.Fprintf(w, "    · %s\n", gates.Printable(c, 400))
 	}
 	return nil
 }
