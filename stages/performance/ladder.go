@@ -44,8 +44,8 @@ func (w *work) ladder(ctx context.Context, s *Sweep, progress func(Progress)) {
 			s.depthsLeft = append(s.depthsLeft, leftOut(depths[i:], fmt.Sprintf("a prompt of %d tokens would be computed for about %v, and a depth has %v", depth, d.Round(time.Second), limit)))
 			return
 		}
-		progress(Progress{Index: i, Of: len(depths), Depth: depth, Arrival: fmt.Sprintf("one request at a time at a depth of %d tokens", depth), Expected: perToken * time.Duration(depth)})
-		l, cold, err := w.rung(ctx, one, depth, limit)
+		at := Progress{Index: i, Of: len(depths), Depth: depth, Arrival: fmt.Sprintf("one request at a time at a depth of %d tokens", depth), Expected: perToken * time.Duration(depth)}
+		l, err := w.watched(ctx, at, one, 0, progress, func() (levelResult, error) { return w.rung(ctx, one, depth, limit) })
 		switch {
 		case err != nil:
 			s.depthsLeft = append(s.depthsLeft, leftOut(depths[i:], err.Error()))
@@ -56,7 +56,7 @@ func (w *work) ladder(ctx context.Context, s *Sweep, progress func(Progress)) {
 		}
 		s.rungs = append(s.rungs, rung{depth, l})
 		progress(Progress{Index: i, Of: len(depths), Depth: depth, Finished: true, Issued: l.issued - l.warmup, Good: l.good, Sofar: s})
-		perToken = cold / time.Duration(depth)
+		perToken = l.cold / time.Duration(depth)
 		if n := l.promptTokens; n > 0 { // the next one is aimed at by what this one came to
 			w.perSentence *= float64(n) / float64(depth)
 		}
@@ -96,15 +96,14 @@ func (w *work) depths() (fit []int, left []string) {
 	return fit, nil
 }
 
-// rung measures one depth: how long its first prompt took to compute is returned too.
-func (w *work) rung(ctx context.Context, one arrival.ArrivalModel, depth int, limit time.Duration) (levelResult, time.Duration, error) {
+// rung measures one depth.
+func (w *work) rung(ctx context.Context, one arrival.ArrivalModel, depth int, limit time.Duration) (levelResult, error) {
 	deep := &atDepth{independent: newIndependent(w.ep, w.build, w.c.Seed+uint64(depth), depth)}
 	deep.sentences = max(1, int(float64(depth)/w.perSentence))
 	was := *w
 	w.script, w.c.Requests, w.c.PerLevel = deep, rungAnswers+1, limit
 	defer func() { w.script, w.c.Requests, w.c.PerLevel = was.script, was.c.Requests, was.c.PerLevel }()
-	l, err := w.level(ctx, one)
-	return l, l.cold, err
+	return w.level(ctx, one)
 }
 
 // atDepth sends one prompt again and again with another question at its end: only the first

@@ -97,6 +97,7 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 	origin, _, err := arrival.Drive(driving, m, stop, func(_ context.Context, slot arrival.Slot) {
 		p := w.script.next(slot.Session)
 		w.dawdle(asking)
+		w.live.started()
 		a := w.ep.Send(asking, p.body)
 		if a.Failure == nil {
 			slot.Received(a.Timing.Began.Add(a.Timing.Ended))
@@ -166,6 +167,7 @@ func (c *collector) keep(slot arrival.Slot, p prompt, a endpoint.Answer) {
 	if k.began.IsZero() {
 		k.began = slot.Due
 	}
+	c.w.live.ended(k)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answers = append(c.answers, k)

@@ -58,6 +58,13 @@ type Config struct {
 	// TokenizedBy names the counter. Both may be absent.
 	CountTokens func(text string) (int, error)
 	TokenizedBy string
+	// Keep is asked once where to keep what is measured, when it is known what will be sent; an
+	// error of it is one of [Measure]. nil keeps nothing.
+	Keep func(record.Workload) (Keeping, error)
+	// Turn is called before each load point, and waits until it may be measured: where several
+	// measurements share a machine. Beside says so in words. nil waits for nothing.
+	Turn   func() error
+	Beside []string
 	// Devices reads the accelerators of the engine's machine.
 	Devices Devices
 	// Grace is what requests in flight get to finish after a person stopped the run.
@@ -75,7 +82,7 @@ func DefaultConfig() Config {
 	return Config{OutputTokens: 64, PerLevel: 10 * time.Second, Depths: DefaultDepths(), Grace: 5 * time.Second}
 }
 
-// Progress says how far a measurement is. It holds no figure.
+// Progress says how far a measurement is. It holds no figure but in Live.
 type Progress struct {
 	// Index counts the levels from 0, Of is their number.
 	Index, Of int
@@ -83,9 +90,15 @@ type Progress struct {
 	// Depth is that of a rung of the ladder in tokens, 0 for a level.
 	Depth    int
 	Expected time.Duration
+	// Restored says that an earlier sitting has measured it.
+	Restored bool
 	// Finished levels have these counts.
 	Finished     bool
 	Issued, Good int
+	// Live is a look at the level while it is measured, with the time that this level and
+	// the later ones are expected to take yet; zero at its beginning and end.
+	Live record.Live
+	Left time.Duration
 	// Sofar is what was measured up to here, so that it can be kept if the run is
 	// killed; nil before the first level has finished.
 	Sofar *Sweep
@@ -152,7 +165,8 @@ func (s *Sweep) Measurements() (record.Measurements, error) {
 
 // Measure drives the levels of the model one after another against the endpoint that
 // the proof is about. It returns what was measured when ctx ends or the server stops
-// answering; an error means that nothing was.
+// answering; an error means that nothing was. progress is never called twice at once, but
+// for a look at a running level from another goroutine than the caller's.
 func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, model arrival.ArrivalModel, c Config, progress func(Progress)) (*Sweep, error) {
 	switch {
 	case !proof.Satisfied():
@@ -165,6 +179,14 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 	if err != nil {
 		return nil, err
 	}
+	w.proof = proof
+	w.caveats = append(w.caveats, c.Beside...)
+	if c.Keep != nil {
+		if w.keep, err = c.Keep(w.describe()); err != nil {
+			return nil, err
+		}
+		w.caveats = append(w.caveats, w.keep.Caveats...)
+	}
 	// A collection in the middle of a level is a stall of ours; a little memory buys
 	// fewer of them.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
@@ -174,8 +196,8 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 			s.stopped = why(ctx)
 			break
 		}
-		progress(Progress{Index: i, Of: len(levels), Arrival: m.String(), Expected: w.expected(m)})
-		l, err := w.level(ctx, m)
+		at := Progress{Index: i, Of: len(levels), Arrival: m.String(), Expected: w.expected(m)}
+		l, err := w.watched(ctx, at, m, w.expectedOf(levels[i+1:]), progress, func() (levelResult, error) { return w.level(ctx, m) })
 		if err != nil {
 			if len(s.levels) == 0 {
 				return nil, err
@@ -198,6 +220,9 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 	}
 	if s.stopped == "" && ctx.Err() != nil {
 		s.stopped = why(ctx)
+	}
+	if w.cutShort != "" {
+		s.workload.Caveats = append(s.workload.Caveats, w.cutShort+" was cut short: the run was stopped in it, and its figures are of the requests until then")
 	}
 	if len(s.levels) == 0 {
 		return nil, errors.New("nothing was measured: " + s.stopped)

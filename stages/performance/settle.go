@@ -23,7 +23,7 @@ func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time, accou
 		return r, errors.New("no request was started")
 	}
 	for _, k := range c.answers {
-		s := c.sample(k, origin)
+		s := sampleOf(k, origin)
 		s.Warmup = m.Sessions() > 0 && (s.Turn == 0 || k.began.Before(warm))
 		parts.Samples = append(parts.Samples, s)
 		parts.Window = max(parts.Window, s.End)
@@ -152,7 +152,7 @@ func (r *levelResult) lostCodes(able bool) bool {
 	return able && r.good >= 4 && r.held*2 < r.good
 }
 
-func (c *collector) sample(k kept, origin time.Time) record.Sample {
+func sampleOf(k kept, origin time.Time) record.Sample {
 	t := k.a.Timing
 	sent := k.began.Sub(origin)
 	at := func(d time.Duration) time.Duration {

@@ -26,6 +26,10 @@ type work struct {
 	// perSentence is what a sentence costs in the server's tokens.
 	perSentence float64
 	able        bool // both probes gave their code back
+	proof       gates.GateSet
+	live        *live // of the load point that is being measured
+	keep        Keeping
+	cutShort    string // the load point in which a person stopped
 }
 
 // prompt is one request, its body built, and what its answer must not lack.
@@ -150,6 +154,14 @@ func (w *work) expected(m arrival.ArrivalModel) time.Duration {
 		return w.latency
 	}
 	return max(w.c.PerLevel, min(90*time.Second, minTurns*w.latency))
+}
+
+func (w *work) expectedOf(models []arrival.ArrivalModel) time.Duration {
+	all := time.Duration(0)
+	for _, m := range models {
+		all += w.expected(m)
+	}
+	return all
 }
 
 func (w *work) describe() record.Workload {

@@ -242,5 +242,5 @@ func onlyFiles(ctx *cli.Context) error {
 
 // coloured reports whether w is a terminal that wants colour.
 func coloured(ctx *cli.Context, w io.Writer) bool {
-	return !ctx.Bool("no-color") && os.Getenv("NO_COLOR") == "" && os.Getenv("CI") == "" && isTerminal(w)
+	return !ctx.Bool("no-color") && os.Getenv("NO_COLOR") == "" && os.Getenv("CI") == "" && drawable(w)
 }

@@ -75,6 +75,16 @@ func targetFlags() []cli.Flag {
 	}
 }
 
+// severalTargets lets the target be named more than once.
+func severalTargets(flags []cli.Flag) []cli.Flag {
+	for i, f := range flags {
+		if f.Names()[0] == "target" {
+			flags[i] = &cli.StringSliceFlag{Name: "target", Usage: "`URL` of the endpoint, such as http://127.0.0.1:8000; may be repeated: measured in turns, side by side"}
+		}
+	}
+	return flags
+}
+
 func checkpointFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "checkpoint", Usage: "`PATH or URL` of the checkpoint: a folder, an index file alone, a .safetensors or .gguf file, https://HOST/ORG/NAME"},
@@ -119,6 +129,7 @@ func performanceFlags() []cli.Flag {
 		&cli.StringFlag{Name: "depths", DefaultText: "1024,8192,16384,… as far as the context goes", Usage: "prompt `LENGTHS` in tokens at which one stream's decoding is measured, or off"},
 		&cli.IntFlag{Name: "prompt-tokens", DefaultText: "512", Usage: "length of independent prompts"},
 		&cli.IntFlag{Name: "output-tokens", DefaultText: "64", Usage: "length of the answers"},
+		&cli.StringFlag{Name: "resume", Usage: "journal `FILE` of a run that was stopped while it measured: goes on at the level that was not over"},
 		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json `FILE` to count with where the server counts no tokens"},
 		tierFlag(),
 		&cli.StringFlag{Name: "dcgm", Usage: "`URL` of a DCGM exporter's page, such as http://127.0.0.1:9400/metrics: the power of the engine's accelerators"},
@@ -140,7 +151,9 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 			*to = ctx.String(name)
 		}
 	}
-	over("target", &s.Target)
+	if err := s.targets(ctx); err != nil {
+		return s, err
+	}
 	over("model", &s.Model)
 	over("checkpoint", &s.Checkpoint)
 	over("revision", &s.Revision)
@@ -222,6 +235,35 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 		return s, err
 	}
 	return s, s.secrets()
+}
+
+// targets settles which endpoints are asked: flags win over the file, of which a command that
+// asks one takes one.
+func (s *settings) targets(ctx *cli.Context) error {
+	flags := ctx.StringSlice("target")
+	if one := ctx.String("target"); len(flags) == 0 && one != "" {
+		flags = []string{one}
+	}
+	if len(flags) > 0 {
+		s.Target, s.Targets = "", flags
+	}
+	switch {
+	case len(s.Targets) == 0:
+	case len(s.Targets) == 1:
+		s.Target, s.Targets = s.Targets[0], nil
+	case !asksSeveral(ctx.Command):
+		return usagef("the configuration file names %d targets, and %s asks one: name it by --target", len(s.Targets), ctx.Command.Name)
+	default:
+		s.Target = s.Targets[0]
+	}
+	return nil
+}
+
+func asksSeveral(c *cli.Command) bool {
+	return slices.ContainsFunc(c.Flags, func(f cli.Flag) bool {
+		_, many := f.(*cli.StringSliceFlag)
+		return many && f.Names()[0] == "target"
+	})
 }
 
 // platformOf refuses a --platform that is none, before anything is read.

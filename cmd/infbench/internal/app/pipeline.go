@@ -46,6 +46,9 @@ type pipeline struct {
 	problem   string
 	abilities []record.Ability
 	kept      *keeper
+	journals  journals
+	beside    *beside // those that it takes turns with, nil for nobody
+	perf      record.PerfRecord
 	looking   sync.WaitGroup   // for the look at this machine
 	hardware  hardware.Subject // as stage 1 saw it
 	memory    hardware.Memory  // that the checkpoint shall fit, stage 0 alone
@@ -146,12 +149,22 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 	if err := p.openStore(); err != nil {
 		return nil, err
 	}
+	if b := p.beside; b != nil {
+		if err := b.turns.take(b.index); err != nil {
+			return nil, err
+		}
+	}
 	model, err := arrival.Sweep(p.ses.set.arrivals...)
 	if err != nil {
 		return nil, err
 	}
 	c := p.ses.set.workload
 	c.Seed = p.ses.seed()
+	c.Keep = func(w record.Workload) (performance.Keeping, error) { return p.keeping(proof, w) }
+	if b := p.beside; b != nil {
+		c.Seed, c.Beside = b.seed, b.caveats()
+		c.Turn = func() error { return b.turns.take(b.index) }
+	}
 	if path := p.ses.set.Performance.Tokenizer; path != "" {
 		t, err := tokens.Load(path)
 		if err != nil {
@@ -161,13 +174,17 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 	}
 	c.Devices = p.ses.devices(ctx)
 	p.sweep, err = performance.Measure(ctx, ep, proof, model, c, func(g performance.Progress) {
+		if !g.Live.IsZero() {
+			emit(stages.LevelProgress{Index: g.Index, Of: g.Of, Depth: g.Depth, Expected: g.Expected, Left: g.Left, Live: g.Live})
+			return
+		}
 		if g.Finished {
-			emit(stages.LevelFinished{Index: g.Index, Of: g.Of, Issued: g.Issued, Good: g.Good})
+			emit(stages.LevelFinished{Index: g.Index, Of: g.Of, Depth: g.Depth, Issued: g.Issued, Good: g.Good})
 			p.sweep = g.Sofar
 			p.draft()
 			return
 		}
-		emit(stages.LevelStarted{Index: g.Index, Of: g.Of, Arrival: g.Arrival, Expected: g.Expected})
+		emit(stages.LevelStarted{Index: g.Index, Of: g.Of, Depth: g.Depth, Arrival: g.Arrival, Expected: g.Expected, Restored: g.Restored})
 	})
 	return p.sweep, err
 }
@@ -210,13 +227,14 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 	if err != nil {
 		return err
 	}
-	p.id, p.start = record.NewRunID(time.Now()), time.Now()
+	p.start = time.Now()
+	if p.id == "" {
+		p.id = record.NewRunID(p.start)
+	}
 	p.record = p.record || p.ses.set.Out != ""
-	if err := errors.Join(p.ses.set.reportable(), p.probeStore()); err != nil {
+	if err := errors.Join(p.ses.set.reportable(), p.probeStore(), p.openPast()); err != nil {
 		return usageError{p.ses.redactor.Text(err.Error())}
 	}
-	emit, closeProgress := p.progress()
-	p.emit = emit
 	var asked *asking
 	if p.ctx.Bool("explain") {
 		asked = &asking{}
@@ -226,6 +244,12 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 		asked.exchange(x)
 		p.kept.exchange(x)
 	}
+	if err := p.agrees(p.ctx.Context); err != nil {
+		p.endJournals(io.Discard, false)
+		return usageError{p.ses.redactor.Text(err.Error())}
+	}
+	emit, closeProgress := p.progress()
+	p.emit = emit
 	rep := plan.Run(p.ctx.Context, func(e stages.Event) {
 		emit(e)
 		p.kept.event(e)
@@ -263,8 +287,8 @@ func (p *pipeline) shownHost() record.Host {
 	return p.ses.host(p.ctx.Context)
 }
 
-// beside is what the document tells besides the verdicts.
-func (p *pipeline) beside() render.Beside {
+// besides is what the document tells besides the verdicts.
+func (p *pipeline) besides() render.Beside {
 	return render.Beside{Checkpoint: p.checkpoint(), Kernels: p.kernels(), Host: p.shownHost()}
 }
 
@@ -299,7 +323,7 @@ func (p *pipeline) progress() (func(stages.Event), func()) {
 	switch {
 	case p.ses.set.quiet:
 		return func(stages.Event) {}, func() {}
-	case isTerminal(p.c.err):
+	case drawable(p.c.err):
 		t := render.NewTerminal(p.c.err, render.Style{Colour: coloured(p.ctx, p.c.err)})
 		return t.Emit, t.Close
 	}
@@ -387,6 +411,8 @@ func (p *pipeline) finish(rep stages.Report) error {
 			where, p.problem = p.keep(run)
 		}
 	}
+	p.perf = perf
+	p.endJournals(p.c.err, where != "" && run.Parts().Ending.Complete)
 	exit := rep.Exit()
 	if rep.Interrupted && errors.Is(context.Cause(p.ctx.Context), errDeadline) && p.problem == "" {
 		p.problem = fmt.Sprintf("the deadline of %v has passed, and not everything was asked", p.ses.set.deadline)
@@ -407,7 +433,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 		return exitOf(exit)
 	}
 	if p.ses.set.json {
-		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.beside(), rep, about, where, perf); err != nil {
+		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.besides(), rep, about, where, perf); err != nil {
 			return reportError{exit, err}
 		}
 		return exitOf(exit)
@@ -418,7 +444,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 // writeReport writes the JSON report to a file.
 func (p *pipeline) writeReport(path string, exit int, rep stages.Report, where string, perf record.PerfRecord) error {
 	return whole.Write(path, func(w io.Writer) error {
-		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.beside(), rep, about, where, perf)
+		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.besides(), rep, about, where, perf)
 	})
 }
 

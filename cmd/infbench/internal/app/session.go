@@ -168,8 +168,10 @@ func (s *session) seed() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
+func (s *session) isOpen() bool { return s.ep != (endpoint.Endpoint{}) }
+
 func (s *session) close() {
-	if s.ep != (endpoint.Endpoint{}) {
+	if s.isOpen() {
 		s.ep.Close()
 	}
 	if s.referenceEp != (endpoint.Endpoint{}) {

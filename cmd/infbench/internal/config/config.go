@@ -3,6 +3,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -19,7 +20,9 @@ import (
 
 // Config is a parsed configuration file. The zero Config is an empty file.
 type Config struct {
-	Target     string
+	Target string
+	// Targets are several endpoints to be measured in turns; Target is then empty.
+	Targets    []string
 	Model      string
 	Checkpoint string
 	// Revision and HeaderCache go with a checkpoint that is named by a URL.
@@ -85,6 +88,7 @@ type Performance struct {
 // file is the form of the file; durations and models are text there.
 type file struct {
 	Target      string            `toml:"target"`
+	Targets     []string          `toml:"targets"`
 	Model       string            `toml:"model"`
 	Checkpoint  string            `toml:"checkpoint"`
 	Revision    string            `toml:"revision"`
@@ -172,7 +176,7 @@ func Parse(text string) (Config, error) {
 		return Config{}, fmt.Errorf("%s", strings.Join(unknown, "; "))
 	}
 	c := Config{
-		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, Context: f.Context, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Evidence: f.Evidence, Headers: f.Headers,
+		Target: f.Target, Targets: f.Targets, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, Context: f.Context, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Evidence: f.Evidence, Headers: f.Headers,
 		BatchInvariant: f.Correctness.BatchInvariant,
 		Identity:       Identity{f.Identity.Image, f.Identity.Accelerator, f.Identity.Checkpoint},
 		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels, f.Hardware.Platform, f.Hardware.EngineLog}, Precision: f.Correctness.Precision,
@@ -181,6 +185,9 @@ func Parse(text string) (Config, error) {
 			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer, DCGM: f.Performance.DCGM,
 			Workload: f.Performance.Workload, PastSaturation: f.Performance.Past, Depths: f.Performance.Depths,
 		},
+	}
+	if f.Target != "" && f.Targets != nil {
+		return Config{}, errors.New("target and targets are both set: one endpoint, or several that are measured in turns")
 	}
 	for _, d := range []struct {
 		key, text string
@@ -226,7 +233,7 @@ func Parse(text string) (Config, error) {
 
 // known lists every key of a file.
 var known = []string{
-	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
+	"target", "targets", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
 	"hardware.device", "hardware.kernels", "hardware.platform", "hardware.engine_log", "correctness.budget", "correctness.batch_invariant", "correctness.precision", "reference.target", "reference.model", "reference.api_key_env", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
 	"performance.output_tokens", "performance.tokenizer", "performance.workload", "performance.past_saturation", "performance.depths", "performance.tier.name", "performance.tier.ttft", "performance.tier.tpot", "performance.tier.max_gap",
 }

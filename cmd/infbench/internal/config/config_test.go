@@ -71,6 +71,7 @@ func TestMistakesNameTheNearestKey(t *testing.T) {
 		"zzzzzzzzzzzzzzzz = 1":                  "known: ",
 		"a = 1\nb = 2":                          `"a"`,
 		"target = 5":                            "not valid TOML",
+		"target = 'a'\ntargets = ['b']":         "target and targets are both set",
 		"timeout = '-5s'":                       "no duration",
 		"[performance]\narrival = ['fast']":     "unknown arrival model",
 		"[performance]\noutput_tokens = -1":     "negative",
