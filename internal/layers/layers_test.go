@@ -48,7 +48,7 @@ var may = map[string]string{
 	"internal/realengine":          "",
 	"internal/layers":              "",
 	"cmd/infbench":                 "*",
-	"internal/pacer":              "",
+	"internal/pacer":               "",
 	"bench":                        "gates arrival record stages/endpoint stages/performance stages/checkpoint internal/pacer internal/tokens internal/whole bench",
 }
 

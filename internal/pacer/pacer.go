@@ -53,7 +53,7 @@ func New(pace Pace, remember int) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", models)
 	mux.HandleFunc("POST /v1/chat/completions", s.chat)
-	s.http = http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+	s.http = http.Server{Handler: forgetting(mux), ReadHeaderTimeout: time.Minute, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, c)
 	}}
 	return s
@@ -112,11 +112,9 @@ var words = [...]string{" harbour", " lantern", " quiet", " road", " over", " th
 func Word(k int) string { return words[(k*7+k/16)%len(words)] }
 
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
-	c := r.Context().Value(connKey{}).(*stampedConn)
-	defer c.forget()
 	s.busy.Add(1)
 	defer s.busy.Done()
-	sent := Sent{Arrival: c.arrival()}
+	sent := Sent{Arrival: connOf(r).arrival()}
 	var q struct {
 		MaxTokens int  `json:"max_tokens"`
 		Stream    bool `json:"stream"`

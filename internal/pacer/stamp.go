@@ -2,11 +2,23 @@ package pacer
 
 import (
 	"net"
+	"net/http"
 	"sync/atomic"
 	"time"
 )
 
 type connKey struct{}
+
+func connOf(r *http.Request) *stampedConn { return r.Context().Value(connKey{}).(*stampedConn) }
+
+// forgetting ends each request by making the next read of its connection the beginning of
+// another.
+func forgetting(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer connOf(r).forget()
+		h.ServeHTTP(w, r)
+	})
+}
 
 // stampedListener hands out connections that know when a request began to arrive.
 type stampedListener struct {
@@ -42,5 +54,4 @@ func (c *stampedConn) Read(p []byte) (int, error) {
 
 func (c *stampedConn) arrival() time.Duration { return time.Duration(c.first.Load()) }
 
-// forget makes the next read the beginning of a request.
 func (c *stampedConn) forget() { c.first.Store(0) }
