@@ -104,6 +104,36 @@ func TestWhatTheClientsOwnErrorLeaves(t *testing.T) {
 	}
 }
 
+// What was seen beside the level outweighs what was seen before it, if it is enough.
+func TestBesideOutweighsBefore(t *testing.T) {
+	t.Parallel()
+	made := func(change func(p *record.CalibrationParts)) record.Calibration {
+		p := sound()
+		change(&p)
+		c, err := record.NewCalibration(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	good := made(func(*record.CalibrationParts) {})
+	slow := made(func(p *record.CalibrationParts) { p.Lags, p.Coalesced = of(1000, time.Second, 0, 0), 0 })
+	brief := made(func(p *record.CalibrationParts) { p.Lags, p.Coalesced = of(99, time.Second, 0, 0), 0 })
+	late := made(func(p *record.CalibrationParts) { p.DispatchLags = of(100, time.Second, 0, 0) })
+	for name, c := range map[string]struct {
+		before, beside record.Calibration
+		want           string
+	}{
+		"both good": {good, good, ""}, "slow before": {slow, good, ""}, "slow beside": {good, slow, "c"}, "too little beside": {slow, brief, "c"},
+		"only before": {slow, record.Calibration{}, "c"}, "only beside": {record.Calibration{}, good, ""}, "late starts": {late, good, "d"}, "none": {record.Calibration{}, record.Calibration{}, "i"},
+	} {
+		trust := record.JudgeBoth(c.before, c.beside, 200*ms, 20*ms)
+		if got := map[bool]string{true: "c"}[trust.ClientLimited != ""] + map[bool]string{true: "d"}[trust.LateDispatch != ""] + map[bool]string{true: "i"}[trust.ITLUntrusted != ""]; got != c.want {
+			t.Errorf("%s: %+v, want %q", name, trust, c.want)
+		}
+	}
+}
+
 func TestACalibrationSaysWhatItIs(t *testing.T) {
 	t.Parallel()
 	c, err := record.NewCalibration(sound())

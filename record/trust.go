@@ -90,7 +90,21 @@ func (c Calibration) Judge(ttft, tpot time.Duration) Trust {
 	}
 	t = t.And(Trust{ITLUntrusted: JudgeCoalesced(c.coalesced, c.lag.n)})
 	if late, _ := c.late.p99.Value(); late > max(lateBudget, c.tpot) {
-		t = t.And(Trust{ITLUntrusted: fmt.Sprintf("itl_untrusted: this machine cannot send %s of a token each %v (p99 %v late), so what the client adds under such a load is not known", streams(c.streams), c.tpot, brief(late))})
+		t = t.And(Trust{ITLUntrusted: fmt.Sprintf("itl_untrusted: here %s of a token each %v are sent %v late (p99), so what the client adds to them is not known", streams(c.streams), c.tpot, brief(late))})
+	}
+	return t
+}
+
+// JudgeBoth judges by what was seen beside the level where that is enough to have a 99th
+// percentile, since it was seen under the very load; by the calibration before it otherwise. The
+// starts are those of the calibration in any case. Either may be absent.
+func JudgeBoth(before, beside Calibration, ttft, tpot time.Duration) Trust {
+	if _, enough := beside.lag.p99.Value(); beside.IsZero() || !enough {
+		return before.Judge(ttft, tpot)
+	}
+	t := beside.Judge(ttft, tpot)
+	if !before.IsZero() {
+		t = t.And(Trust{LateDispatch: before.Judge(ttft, tpot).LateDispatch})
 	}
 	return t
 }

@@ -49,7 +49,7 @@ type Sent struct {
 // New returns a server that remembers so many answers; later ones are served and
 // forgotten.
 func New(pace Pace, remember int) *Server {
-	s := &Server{pace: pace, origin: time.Now(), room: remember, sent: make(map[string]Sent, remember)}
+	s := &Server{pace: pace, origin: time.Now(), room: remember, sent: map[string]Sent{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", models)
 	mux.HandleFunc("POST /v1/chat/completions", s.chat)

@@ -33,72 +33,72 @@ func Calibrate(ctx context.Context, shape Shape) (record.Calibration, error) {
 	if err != nil {
 		return record.Calibration{}, err
 	}
-	r, err := newRuler(ctx, p.pace, p.tokens, endpoint.Options{InFlight: p.streams})
+	r, err := newRuler(ctx, p.pace, endpoint.Options{InFlight: p.streams + spare})
 	if err != nil {
 		return record.Calibration{}, err
 	}
 	defer r.close()
-	if _, err := r.ep.Warm(ctx, p.streams); err != nil {
+	if _, err := r.ep.Warm(ctx, p.streams+spare); err != nil {
 		return record.Calibration{}, fmt.Errorf("calibrate with %d streams: %w", p.streams, err)
 	}
-	before := readStalls()
-	var (
-		all    sync.WaitGroup
-		failed [2]error
-	)
-	stop := arrival.Stop{After: calibrationWindow}
-	if p.steady.Sessions() > 0 {
-		all.Go(func() {
-			_, _, failed[0] = arrival.Drive(ctx, p.steady, stop, func(ctx context.Context, slot arrival.Slot) {
-				if slot.Turn == 0 { // spread over the time of one answer, as they are after a while
-					pause(ctx, p.lasts*time.Duration(slot.Session)/time.Duration(p.steady.Sessions()))
-				}
-				r.ask(ctx, slot, slot.Turn > 0, shape.Arrival.Sessions() > 0)
-			})
+	began := time.Now()
+	var standing sync.WaitGroup
+	for i := range p.streams {
+		offset := p.ramp * time.Duration(i) / time.Duration(p.streams)
+		body := r.body(p.standing(offset))
+		standing.Go(func() {
+			pause(ctx, offset)
+			r.ask(ctx, body, stands, time.Time{})
 		})
 	}
-	if p.clocked {
-		all.Go(func() {
-			_, _, failed[1] = arrival.Drive(ctx, shape.Arrival, stop, func(ctx context.Context, slot arrival.Slot) { r.ask(ctx, slot, true, true) })
-		})
-	}
-	all.Wait()
-	if err := errors.Join(failed[0], failed[1], ctx.Err()); err != nil {
+	fresh := r.body(p.tokens)
+	pause(ctx, p.ramp+settling)
+	before, from := readStalls(), time.Now()
+	_, _, err = arrival.Drive(ctx, p.fresh, arrival.Stop{After: calibrationWindow}, func(ctx context.Context, slot arrival.Slot) {
+		r.ask(ctx, fresh, p.starts, slot.Due)
+	})
+	after := readStalls()
+	standing.Wait()
+	if err := errors.Join(err, ctx.Err()); err != nil {
 		return record.Calibration{}, fmt.Errorf("calibrate: %w", err)
 	}
-	parts, err := r.compare()
+	parts, err := r.compare(from, from.Add(calibrationWindow))
 	if err != nil {
-		return record.Calibration{}, err
+		return record.Calibration{}, fmt.Errorf("%w (after %v)", err, time.Since(began).Round(time.Millisecond))
 	}
-	parts.WorstPause, parts.SchedulingP99 = readStalls().since(before)
+	parts.WorstPause, parts.SchedulingP99 = after.since(before)
 	parts.Streams, parts.TTFT, parts.TPOT, parts.OutputTokens = p.streams, p.pace.TTFT, p.pace.ITL, p.tokens
 	return record.NewCalibration(parts)
 }
 
-// calibrationWindow is how long a calibration starts requests; the last take up to a third
-// as long again.
-const calibrationWindow = 1200 * time.Millisecond
-
-// plan is a load that fits into the window and is no easier than the level's.
+// plan is a load that fits into the window and costs the machine what the level does: streams
+// that stand from before the window to its end, so that no answer need be cut short, and
+// requests that come in it.
 type plan struct {
 	pace    pacer.Pace
 	streams int
-	tokens  int
-	lasts   time.Duration // one answer
-	// steady keeps the streams in flight that a clock does not start; clocked says that the
-	// level's own model starts requests as well.
-	steady  arrival.ArrivalModel
-	clocked bool
+	ramp    time.Duration // over which the streams start
+	fresh   arrival.ArrivalModel
+	tokens  int // of each fresh request
+	starts  role
 }
 
 const (
-	maxStreams = 4096
+	calibrationWindow = 1200 * time.Millisecond
+	maxStreams        = 4096
+	spare             = 8 // connections for the requests that come
 	// leastObserved is the number of tokens in a window, so that there is a 99th percentile.
 	leastObserved = 400
-	// leastAnswers is the number of answers in a window over all streams, for the errors of
-	// the TTFT; no stream gives more than mostTurns of them, or fewer than leastTurns.
-	leastAnswers          = 64
-	leastTurns, mostTurns = 3, 12
+	// leastGap is as fast as a stream is paced: a faster one has no schedule to speak of.
+	leastGap = 100 * time.Microsecond
+	// The streams start over the larger of these, in all and each, and have a moment to settle.
+	leastRamp, rampEach = 200 * time.Millisecond, 300 * time.Microsecond
+	settling            = 100 * time.Millisecond
+	// Requests come at the level's rate, at least at leastRate for each stream up to so many
+	// streams, so that the first tokens have a distribution.
+	leastRate, rated = 10, 10
+	freshTokens      = 4
+	freshTTFT        = 20 * time.Millisecond
 )
 
 // sharing is how much slower the streams are paced than the level's. The truth server costs this
@@ -106,9 +106,7 @@ const (
 // load it as the client does alone.
 const sharing = 2
 
-// planFor returns the load of a calibration. The streams are as many as the level's; the
-// answers are shorter where too few would end within the window, and a slow stream is paced
-// faster where too few tokens would be seen.
+// planFor returns the load of a calibration.
 func planFor(s Shape) (plan, error) {
 	if s.Arrival.IsZero() || len(s.Arrival.Levels()) != 1 || s.Arrival.Kind() == "sweep" {
 		return plan{}, errors.New("calibrate: a level has one arrival model")
@@ -116,31 +114,29 @@ func planFor(s Shape) (plan, error) {
 	if s.Streams < 1 || s.OutputTokens < 1 || s.TTFT < 0 || s.TPOT < 0 {
 		return plan{}, fmt.Errorf("calibrate: %d streams of %d tokens, TTFT %v and TPOT %v", s.Streams, s.OutputTokens, s.TTFT, s.TPOT)
 	}
-	p := plan{streams: min(s.Streams, maxStreams), tokens: s.OutputTokens}
-	room := calibrationWindow / time.Duration(min(mostTurns, max(leastTurns, leastAnswers/p.streams)))
-	p.pace.TTFT = rounded(min(s.TTFT, room/4))
-	p.pace.ITL = rounded(min(sharing*s.TPOT, calibrationWindow*time.Duration(p.streams)/leastObserved))
-	if p.pace.ITL > 0 {
-		p.tokens = max(1, min(p.tokens, 1+int((room-p.pace.TTFT)/p.pace.ITL)))
-	}
-	p.lasts = p.pace.TTFT + time.Duration(p.tokens-1)*p.pace.ITL
-	steady := p.streams
+	p := plan{streams: min(s.Streams, maxStreams), tokens: min(s.OutputTokens, freshTokens)}
+	p.ramp = max(leastRamp, rampEach*time.Duration(p.streams))
+	p.pace.TTFT = rounded(min(s.TTFT, freshTTFT))
+	p.pace.ITL = max(leastGap, rounded(min(sharing*s.TPOT, calibrationWindow*time.Duration(p.streams)/leastObserved)))
 	if s.Arrival.Open() && s.Arrival.Requests() == 0 {
-		// Those that the level's clock starts are in flight for a shorter time here, and so
-		// fewer; the others make up for them.
-		p.clocked = true
-		steady -= int(time.Duration(p.streams) * p.lasts / max(p.lasts, s.TTFT+time.Duration(s.OutputTokens-1)*s.TPOT, 1))
-	}
-	if steady < 1 {
+		p.fresh, p.starts = s.Arrival, byClock
 		return p, nil
 	}
+	// Sessions send when they have been answered, and a burst as fast as it can: how late
+	// they are started is nothing that a clock decides.
+	lasts := max(time.Millisecond, s.TTFT+time.Duration(s.OutputTokens-1)*s.TPOT)
+	rate := max(float64(p.streams)/lasts.Seconds()/sharing, leastRate*float64(min(p.streams, rated)))
 	var err error
-	p.steady, err = arrival.Sessions(steady, calibrationThink, arrival.DefaultSeed)
+	p.fresh, err = arrival.Poisson(rate, arrival.DefaultSeed)
+	p.starts = comes
 	return p, err
 }
 
-// calibrationThink lets a timer start each request, as those of a level are.
-const calibrationThink = 2 * time.Millisecond
+// standing returns how many tokens keep a stream that starts at the offset going until a
+// little after the window has ended: that all of them end is no part of the load.
+func (p plan) standing(offset time.Duration) int {
+	return 2 + int((p.ramp-offset+settling+calibrationWindow-p.pace.TTFT)/p.pace.ITL)
+}
 
 // rounded rounds down to two thirds of the steps between powers of ten, the series E12 of
 // preferred numbers. A calibration is shown without a proof: what it was set to must not give
@@ -164,34 +160,38 @@ var preferred = [...]time.Duration{10, 12, 15, 18, 22, 27, 33, 39, 47, 56, 68, 8
 type ruler struct {
 	server *pacer.Server
 	ep     endpoint.Endpoint
-	body   endpoint.Prepared
-	tokens int
 
 	mu      sync.Mutex
 	taken   []taken
 	failure error
 }
 
-// taken is what the client says of one answer. timed says that a clock started it.
+// role is what a request of a calibration is there for.
+type role uint8
+
+const (
+	stands  role = iota // its tokens count
+	comes               // and the time to its first token
+	byClock             // and how late it was started
+)
+
+// taken is what the client says of one answer.
 type taken struct {
-	a     endpoint.Answer
-	due   time.Time
-	timed bool
+	a    endpoint.Answer
+	role role
+	due  time.Time
 }
 
 // newRuler returns a client and its server. Both are of this process alone.
-func newRuler(ctx context.Context, pace pacer.Pace, tokens int, o endpoint.Options) (*ruler, error) {
+func newRuler(ctx context.Context, pace pacer.Pace, o endpoint.Options) (*ruler, error) {
 	server, url, err := pacer.Start(ctx, pace, maxRuled)
 	if err != nil {
 		return nil, err
 	}
-	r := &ruler{server: server, tokens: tokens}
+	r := &ruler{server: server}
 	target, err := endpoint.ParseTarget(url, endpoint.TargetOptions{})
 	if err == nil {
 		r.ep, err = endpoint.Open(ctx, target, o)
-	}
-	if err == nil {
-		r.body, err = r.ep.Prepare(endpoint.Chat("go on").MaxTokens(tokens).PerChunkUsage(), true)
 	}
 	if err != nil {
 		r.close()
@@ -210,23 +210,29 @@ func (r *ruler) close() {
 	r.server.Close()
 }
 
-// ask sends one request and keeps what the client says of it, unless it is only there to
-// load. It reports whether an answer came.
-func (r *ruler) ask(ctx context.Context, slot arrival.Slot, keep, timed bool) bool {
-	a := r.ep.Send(ctx, r.body)
+// body returns a request for so many tokens, in the form of measured ones.
+func (r *ruler) body(tokens int) endpoint.Prepared {
+	p, _ := r.ep.Prepare(endpoint.Chat("go on").MaxTokens(tokens).PerChunkUsage(), true) // text and numbers: it cannot fail
+	return p
+}
+
+// ask sends one request and keeps what the client says of it. It reports whether an answer
+// came.
+func (r *ruler) ask(ctx context.Context, body endpoint.Prepared, role role, due time.Time) bool {
+	a := r.ep.Send(ctx, body)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case a.Failure != nil && r.failure == nil:
 		r.failure = a.Failure
-	case keep && len(r.taken) < maxRuled:
-		r.taken = append(r.taken, taken{a, slot.Due, timed})
+	case len(r.taken) < maxRuled:
+		r.taken = append(r.taken, taken{a, role, due})
 	}
 	return a.Failure == nil
 }
 
-// compare holds what the client says against what happened.
-func (r *ruler) compare() (record.CalibrationParts, error) {
+// compare holds what the client says against what happened between two instants.
+func (r *ruler) compare(from, until time.Time) (record.CalibrationParts, error) {
 	r.server.Settle()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,6 +241,7 @@ func (r *ruler) compare() (record.CalibrationParts, error) {
 		return p, fmt.Errorf("calibrate: the client failed before its own truth server: %w", r.failure)
 	}
 	pace, origin := r.server.Pace(), r.server.Origin()
+	inside := func(at time.Duration) bool { return at >= from.Sub(origin) && at < until.Sub(origin) }
 	for _, t := range r.taken {
 		sent, ok := r.server.Sent(t.a.ID)
 		if !ok {
@@ -245,11 +252,18 @@ func (r *ruler) compare() (record.CalibrationParts, error) {
 			return p, fmt.Errorf("calibrate: %d tokens were sent and the client read %d, with another text", len(sent.Tokens), len(marks))
 		}
 		began := t.a.Timing.Began.Sub(origin)
-		p.TTFTErrors = append(p.TTFTErrors, marks[0].At-(sent.Tokens[0]-sent.Arrival))
-		if t.timed {
+		// A first token that is overdue when the window ends counts; one that comes while all
+		// streams end does not.
+		if t.role >= comes && inside(began) && began < until.Sub(origin)-2*freshTTFT {
+			p.TTFTErrors = append(p.TTFTErrors, marks[0].At-(sent.Tokens[0]-sent.Arrival))
+		}
+		if t.role == byClock {
 			p.DispatchLags = append(p.DispatchLags, max(0, t.a.Timing.Began.Sub(t.due)))
 		}
 		for k, m := range marks {
+			if !inside(sent.Tokens[k]) {
+				continue
+			}
 			p.Lags = append(p.Lags, began+m.At-sent.Tokens[k])
 			p.Late = append(p.Late, sent.Tokens[k]-(sent.Arrival+pace.TTFT+time.Duration(k)*pace.ITL))
 			// Tokens that left together because the server was late are not the client's doing.
@@ -259,7 +273,7 @@ func (r *ruler) compare() (record.CalibrationParts, error) {
 		}
 	}
 	if len(p.Lags) == 0 {
-		return p, errors.New("calibrate: no answer ended in time")
+		return p, errors.New("calibrate: no token came in time")
 	}
 	return p, nil
 }

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"infbench/arrival"
 	"infbench/internal/pacer"
 	"infbench/record"
 	"infbench/stages/endpoint"
@@ -16,6 +15,7 @@ import (
 type Pulse struct {
 	r      *ruler
 	before stalls
+	began  time.Time
 	stop   context.CancelFunc
 	beats  sync.WaitGroup
 }
@@ -28,16 +28,18 @@ const (
 
 // StartPulse begins to read.
 func StartPulse(ctx context.Context) (*Pulse, error) {
-	r, err := newRuler(ctx, pacer.Pace{TTFT: pulseGap, ITL: pulseGap}, pulseTokens, endpoint.Options{})
+	r, err := newRuler(ctx, pacer.Pace{TTFT: pulseGap, ITL: pulseGap}, endpoint.Options{})
 	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	p := &Pulse{r: r, before: readStalls(), stop: stop}
 	p.beats.Go(func() {
-		answered := true
-		for n := 0; answered && ctx.Err() == nil; n++ { // the last one is read to its end
-			answered = r.ask(context.WithoutCancel(ctx), arrival.Slot{N: n, Due: time.Now()}, n > 0, false)
+		body := r.body(pulseTokens)
+		answered := r.ask(ctx, body, stands, time.Time{})
+		p.began = time.Now() // the first has opened its connection
+		for answered && ctx.Err() == nil {
+			answered = r.ask(context.WithoutCancel(ctx), body, comes, time.Time{}) // the last is read to its end
 		}
 	})
 	return p, nil
@@ -48,7 +50,7 @@ func (p *Pulse) Stop() (record.Calibration, error) {
 	p.stop()
 	p.beats.Wait()
 	defer p.r.close()
-	parts, err := p.r.compare()
+	parts, err := p.r.compare(p.began, time.Now())
 	if err != nil {
 		return record.Calibration{}, err
 	}
