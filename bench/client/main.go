@@ -58,7 +58,7 @@ func command(args []string, out, errs io.Writer) int {
 	f.IntVar(&l.output, "output", 100, "tokens of an answer")
 	f.DurationVar(&l.ramp, "ramp", -1, "time over which the first requests start; -1 is half a millisecond for each")
 	f.DurationVar(&l.within, "within", 30*time.Second, "the longest silence")
-	f.BoolVar(&l.calibrate, "calibrate", true, "find out the client's own error first")
+	f.BoolVar(&l.calibrate, "calibrate", true, "find out the client's own error before and beside the load; without it times between tokens are withheld")
 	f.BoolVar(&l.anyLength, "any-length", false, "take answers that end before the tokens asked for")
 	f.StringVar(&l.tokenizer, "tokenizer", "", "tokenizer.json to count tokens with, beside the server's own count")
 	f.Uint64Var(&l.seed, "seed", uint64(time.Now().UnixNano()), "seed of the prompts")

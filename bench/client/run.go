@@ -75,9 +75,11 @@ func run(ctx context.Context, l load) (result, error) {
 	if err != nil {
 		return result{}, fmt.Errorf("open %d connections: %w", l.concurrency, err)
 	}
-	pulse, err := performance.StartPulse(ctx)
-	if err != nil {
-		return result{}, err
+	var pulse *performance.Pulse
+	if l.calibrate {
+		if pulse, err = performance.StartPulse(ctx); err != nil {
+			return result{}, err
+		}
 	}
 	supply, stop := r.prompts.supply(l.requests)
 	defer stop()
@@ -93,18 +95,17 @@ func run(ctx context.Context, l load) (result, error) {
 		r.ask(ctx, <-supply)
 	})
 	out.CPU, out.Wall = (cpu() - before).Seconds(), time.Since(began).Seconds()
-	if err != nil {
-		return result{}, err
-	}
-	if c, err := pulse.Stop(); err == nil { // a load of a moment has none
-		out.Pulse = &c
+	if pulse != nil {
+		if c, err := pulse.Stop(); err == nil { // a load of a moment has none
+			out.Pulse = &c
+		}
 	}
 	out.Connections = connections{Opened: warmth.Opened}
 	if n := len(warmth.Dialled); n > 0 {
 		out.Connections.DialP50, out.Connections.DialMax = millis(warmth.Dialled[(n-1)/2]), millis(warmth.Dialled[n-1])
 	}
 	out.settle(r)
-	return out, nil
+	return out, err
 }
 
 // ask sends one request, judges its answer and forgets the text.

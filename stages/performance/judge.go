@@ -150,6 +150,8 @@ func inexact(asked Asked, a endpoint.Answer) (record.Outcome, string) {
 		return record.Cut, "the stream ended without [DONE]"
 	case n*100 < asked.OutputTokens*95 && (counted || a.Finish != "length"):
 		return record.Wrong, fmt.Sprintf("it ended by itself after %d of %d tokens (finish_reason %s)", n, asked.OutputTokens, gates.Quote(a.Finish, 20))
+	case asked.Forced && a.Finish != "length":
+		return record.Wrong, fmt.Sprintf("it ended by itself although it was made to give %d tokens (finish_reason %s)", asked.OutputTokens, gates.Quote(a.Finish, 20))
 	case asked.Model != "" && a.Model != "" && !sameModel(a.Model, asked.Model):
 		return record.Wrong, fmt.Sprintf("the answer says that it is of %s", gates.Quote(a.Model, 80))
 	}

@@ -53,6 +53,7 @@ func TestJudge(t *testing.T) {
 			a.Usage.Completion = gates.CountOf(5)
 			a.Timing.Marks = a.Timing.Marks[:5]
 		}, record.OK, record.Wrong},
+		"stopped, and all counted":     {func(a *endpoint.Answer) { a.Finish = "stop" }, record.OK, record.Wrong},
 		"cut for length early":         {func(a *endpoint.Answer) { a.Usage.Completion = gates.CountOf(5); a.Timing.Marks = a.Timing.Marks[:5] }, record.OK, record.Wrong},
 		"a hard breach":                {func(a *endpoint.Answer) { a.Broke = []endpoint.Breach{{Hard: true, What: "x"}} }, record.Cut, record.Cut},
 		"no text":                      {func(a *endpoint.Answer) { a.Content = "" }, record.Empty, record.Empty},
