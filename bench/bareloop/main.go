@@ -27,7 +27,7 @@ func main() {
 	requests := flag.Int("requests", 128, "requests in all")
 	tokens := flag.Int("tokens", 100, "tokens asked of each")
 	flag.Parse()
-	body := fmt.Sprintf(`{"model":"truth","messages":[{"role":"user","content":"go on"}],"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true}}`, *tokens)
+	body := fmt.Sprintf(`{"model":"truth","messages":[{"role":"user","content":"go on"}],"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`, *tokens)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: *streams, DisableCompression: true}}
 	before, start := cpu(), time.Now()
 	var (

@@ -29,7 +29,7 @@ var may = map[string]string{
 	"stages/hardware":              "gates record stages/endpoint stages/hardware internal/lists",
 	"stages/smoke":                 "gates stages/endpoint internal/drawn internal/shallow",
 	"stages/correctness":           "gates stages/endpoint internal/whole internal/lists",
-	"stages/performance":           "gates arrival record stages/endpoint internal/trend",
+	"stages/performance":           "gates arrival record stages/endpoint internal/pacer internal/trend",
 	"soak":                         "gates arrival stages stages/endpoint stages/smoke stages/correctness internal/trend internal/lines",
 	"internal/trend":               "",
 	"internal/lines":               "",
@@ -50,7 +50,8 @@ var may = map[string]string{
 	"internal/realengine":          "",
 	"internal/layers":              "",
 	"cmd/infbench":                 "*",
-	"bench":                        "gates stages/endpoint stages/checkpoint bench",
+	"internal/pacer":               "",
+	"bench":                        "gates arrival record stages/endpoint stages/performance stages/checkpoint internal/pacer internal/tokens internal/whole bench",
 }
 
 // reasons say why the tempting edges are wrong.

@@ -142,9 +142,17 @@ type phases struct {
 	written        int
 }
 
-// trace notes the phases of a request that begins at the given instant.
-func trace(ctx context.Context, began time.Time) (context.Context, *phases) {
-	p := &phases{began: began}
+// begin says that the request is handed to the transport now.
+func (p *phases) begin() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.began = time.Now()
+	return p.began
+}
+
+// trace notes the phases of a request.
+func trace(ctx context.Context) (context.Context, *phases) {
+	p := &phases{}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) {
 			p.mu.Lock()

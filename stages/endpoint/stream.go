@@ -30,8 +30,7 @@ func (c *client) stream(ctx context.Context, p Prepared) (a Answer) {
 	defer cancelTotal()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a.Timing.Began = time.Now()
-	ctx, ph := trace(ctx, a.Timing.Began)
+	ctx, ph := trace(ctx)
 	defer func() { ph.into(&a.Timing) }()
 	r, err := c.request(ctx, http.MethodPost, chatPath, p.body)
 	if err != nil {
@@ -41,6 +40,7 @@ func (c *client) stream(ctx context.Context, p Prepared) (a Answer) {
 	r.Header.Set("Accept", "text/event-stream")
 	w := newWatch(cancel, "the first event", c.limits.First)
 	defer func() { w.stop() }()
+	a.Timing.Began = ph.begin() // all that can be done before is done
 	resp, err := c.http.RoundTrip(r)
 	if err != nil {
 		a.Timing.Ended = time.Since(a.Timing.Began)
@@ -186,7 +186,6 @@ const slowestToken = 500 * time.Millisecond
 // complete sends a prepared request that is not streamed.
 func (c *client) complete(ctx context.Context, p Prepared) Answer {
 	a := Answer{End: Whole}
-	a.Timing.Began = time.Now()
 	// Nothing comes before the whole answer is made, so its length bounds the wait: a hung
 	// server is found out here as soon as in a stream.
 	limit := c.limits.Total
@@ -195,7 +194,8 @@ func (c *client) complete(ctx context.Context, p Prepared) Answer {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooSlow("the whole answer", limit))
 	defer cancel()
-	ctx, ph := trace(ctx, a.Timing.Began)
+	ctx, ph := trace(ctx)
+	a.Timing.Began = ph.begin()
 	status, body, err := c.plain(ctx, http.MethodPost, chatPath, p.body)
 	a.Timing.Ended = time.Since(a.Timing.Began)
 	ph.into(&a.Timing)
