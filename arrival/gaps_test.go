@@ -35,9 +35,9 @@ func TestGapsByHand(t *testing.T) {
 	if !slices.Equal(starts, before) {
 		t.Error("the argument was changed")
 	}
-	value(t, "rate", g.RequestsPerSecond, 1.1, 1e-12)              // 11 gaps in 10 s
-	value(t, "CV", g.GapCV, math.Sqrt(120.0/110)/(10.0/11), 1e-12) // 6 zeros and 5 twos: mean 10/11, sum of squares 20 − 100/11 = 120/11, over 10
-	value(t, "dispersion", g.Dispersion1s, 10.0/9, 1e-12)
+	value(t, "rate", g.RequestsPerSecond, 1.1, 1e-6)              // 11 gaps in 10 s
+	value(t, "CV", g.GapCV, math.Sqrt(120.0/110)/(10.0/11), 1e-6) // 6 zeros and 5 twos: mean 10/11, sum of squares 20 − 100/11 = 120/11, over 10
+	value(t, "dispersion", g.Dispersion1s, 10.0/9, 1e-6)
 	for s, want := range map[arrival.Statistic]string{g.Dispersion10s: "1 windows of 10s, want 10", g.Dispersion60s: "0 windows of 1m0s, want 10"} {
 		if _, ok := s.Value(); ok || s.Withheld() != want {
 			t.Errorf("got %s, want it withheld: %s", s, want)

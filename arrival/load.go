@@ -37,3 +37,11 @@ func (s sessions) load() Load {
 func (p poisson) load() Load { return Load{Family: "poisson:rate=…", Amount: p.rate} }
 
 func (c constant) load() Load { return Load{Family: "constant:rate=…", Amount: c.rate} }
+
+func (g gamma) load() Load {
+	return Load{Family: fmt.Sprintf("gamma:rate=…,shape=%g", g.shape), Amount: g.rate}
+}
+
+func (w weibull) load() Load {
+	return Load{Family: fmt.Sprintf("weibull:rate=…,shape=%g", w.shape), Amount: w.rate}
+}

@@ -44,7 +44,7 @@ func (m Measurements) WithLadder(rungs []Rung, left []string) (Measurements, err
 		}
 		last = r.AimTokens
 	}
-	m.rungs, m.depthsLeft = slices.Clone(rungs), slices.Clone(left)
+	m.rungs, m.depthsLeft, m.depthFit = slices.Clone(rungs), slices.Clone(left), fitDepth(rungs)
 	for i := range m.depthsLeft {
 		m.depthsLeft[i] = gates.Printable(m.depthsLeft[i], 200)
 	}
@@ -90,7 +90,7 @@ func (m Measurements) ladder() Ladder {
 	for _, r := range m.rungs {
 		l.Rungs = append(l.Rungs, MeasuredRung{r.AimTokens, slices.Clone(r.Level.void), r.Level.figures})
 	}
-	l.Fit = fitDepth(m.rungs)
+	l.Fit = m.depthFit
 	return l
 }
 
@@ -169,7 +169,7 @@ func (m Measurements) encodeLadder() (*ladderWire, error) {
 	if len(m.rungs)+len(m.depthsLeft) == 0 {
 		return nil, nil
 	}
-	w := &ladderWire{Left: m.depthsLeft, Fit: fitDepth(m.rungs).wire()}
+	w := &ladderWire{Left: m.depthsLeft, Fit: m.depthFit.wire()}
 	for _, r := range m.rungs {
 		raw, err := r.Level.encode()
 		if err != nil {
@@ -197,10 +197,21 @@ func (m Measurements) decodeLadder(w *ladderWire) (Measurements, error) {
 	if err != nil {
 		return m, err
 	}
-	if !w.Fit.near(fitDepth(rungs).wire()) {
+	if !w.Fit.near(m.depthFit.wire()) {
 		return m, errNotFollowing
 	}
+	m.depthFit = w.Fit.fit() // as it was written: its line has a digest
 	return m, nil
+}
+
+func (w depthFitWire) fit() DepthFit {
+	if w.Withheld != "" || w.Base == nil || w.PerThousand == nil || w.RobustNS == nil {
+		return DepthFit{withheld: w.Withheld}
+	}
+	term := func(t *timeTermWire) TimeTerm {
+		return TimeTerm{time.Duration(t.NS), time.Duration(t.LowNS), time.Duration(t.HighNS)}
+	}
+	return DepthFit{term(w.Base), term(w.PerThousand), time.Duration(*w.RobustNS), w.Answers, ""}
 }
 
 // near compares two fits to the microsecond and a millionth: processors differ in the last

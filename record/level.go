@@ -36,6 +36,8 @@ type LevelParts struct {
 	Samples []Sample
 	// ChunkGaps are the times between reads that carried text, of all good samples.
 	ChunkGaps []time.Duration
+	// ChunkGapsWithheld says why they are not to be believed.
+	ChunkGapsWithheld string
 	// TokenGaps are the times between tokens, token-weighted; nil when the tokens of
 	// a chunk are not known, with the reason in TokenGapsWithheld.
 	TokenGaps         []time.Duration
@@ -58,6 +60,8 @@ type LevelParts struct {
 	// Mixed says why requests of several kinds share the level, which then has no figures of its
 	// own: see [Frozen].
 	Mixed string
+	// Calibrations are the client's own error before and beside the level.
+	Calibrations []Calibration
 	// Engine is the engine's own account of the window; the zero one is none.
 	Engine EngineWindow
 }
@@ -78,6 +82,8 @@ type Level struct {
 	hasFigure bool
 	form      form
 	engine    EngineWindow
+
+	calibrations []Calibration
 }
 
 // form is the version in which a level is written: one that was read is written again as it
@@ -107,12 +113,14 @@ type steady struct {
 func NewLevel(p LevelParts) (Level, error) {
 	l := Level{
 		arrival: p.Arrival, window: p.Window, samples: slices.Clone(p.Samples), noRates: p.RatesWithheld, void: slices.Clone(p.Void),
-		chunkGap: newDistribution(p.ChunkGaps, ""),
+		chunkGap: newDistribution(p.ChunkGaps, p.ChunkGapsWithheld),
 		tokenGap: newDistribution(p.TokenGaps, p.TokenGapsWithheld),
 		steady:   steady{p.SteadyTokens, int64(p.SteadyFor)},
 		conduct:  conduct{int64(p.From), p.Warmup, p.Saturated, p.Growing, p.Mixed},
 		form:     currentForm,
 		engine:   p.Engine,
+
+		calibrations: slices.Clone(p.Calibrations),
 	}
 	return l.settled()
 }
@@ -130,6 +138,9 @@ func (l Level) settled() (Level, error) {
 	}
 	if l.window <= 0 || len(l.samples) == 0 {
 		return Level{}, fmt.Errorf("a level of %d requests in %v", len(l.samples), l.window)
+	}
+	if len(l.calibrations) > 2 || slices.ContainsFunc(l.calibrations, Calibration.IsZero) {
+		return Level{}, errors.New("a level is calibrated before it and beside it, and no more")
 	}
 	for i, s := range l.samples {
 		if err := s.check(); err != nil {
@@ -408,6 +419,9 @@ type levelWire struct {
 	TokenGap distributionWire    `json:"itl"`
 	Figures  json.RawMessage     `json:"figures"`
 	Engine   json.RawMessage     `json:"engine,omitempty"`
+
+	Calibrations []Calibration          `json:"calibrations,omitempty"`
+	Gaps         *arrival.GapStatistics `json:"arrival_gaps,omitempty"`
 }
 
 type distributionWire struct {
@@ -455,8 +469,13 @@ func (l Level) encode() ([]byte, error) {
 	w := wire{
 		levelWire: levelWire{
 			Arrival: l.arrival, WindowNS: int64(l.window), Void: l.void, NoRates: l.noRates, Steady: l.steady, conduct: l.conduct, Columns: l.form.columns, Figures: figures, Engine: engine,
+			Calibrations: l.calibrations,
 		},
 		ChunkGap: l.chunkGap.wire(), TokenGap: l.tokenGap.wire(),
+	}
+	if l.form.definitions != firstDefinitions {
+		gaps := l.gaps()
+		w.Gaps = &gaps
 	}
 	for _, s := range l.samples {
 		w.Samples = append(w.Samples, s.row(l.form.columns))
@@ -487,6 +506,7 @@ func decodeLevel(raw []byte) (Level, error) {
 	if l.tokenGap, err = w.TokenGap.distribution(); err != nil {
 		return Level{}, err
 	}
+	l.calibrations = w.Calibrations
 	if l.engine, err = decodeEngine(w.Engine); err != nil {
 		return Level{}, err
 	}

@@ -51,6 +51,7 @@ type Measurements struct {
 	levels     []Level
 	rungs      []Rung
 	depthsLeft []string
+	depthFit   DepthFit
 	frozen     *Frozen
 	objectives Objectives
 }

@@ -87,6 +87,7 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 	if m.Requests() > 0 {
 		stop = arrival.Stop{}
 	}
+	before := w.calibrate(driving, m)
 	warm := newWarming(m.Sessions(), w.expected(m), w.patience(m), endDriving)
 	defer warm.stop()
 	if m.Sessions() > 0 {
@@ -94,6 +95,7 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 	}
 	win := startWindow(asking, w.ep, w.c.Devices)
 	defer win.close()
+	beside := w.pulse(driving)
 	origin, _, err := arrival.Drive(driving, m, stop, func(_ context.Context, slot arrival.Slot) {
 		p := w.script.next(slot.Session)
 		w.dawdle(asking)
@@ -115,10 +117,11 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 			pause(driving, max(a.Failure.RetryAfter, busyPause))
 		}
 	})
+	pulse := beside.ended()
 	if err != nil {
 		return levelResult{}, err
 	}
-	return c.settle(m, origin, warm.over(), win.end(asking, c.seen()))
+	return c.settle(m, origin, warm.over(), win.end(asking, c.seen()), before, pulse)
 }
 
 // patience is how long a closed loop's first turns are waited for at most.

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -65,6 +64,9 @@ type Config struct {
 	// measurements share a machine. Beside says so in words. nil waits for nothing.
 	Turn   func() error
 	Beside []string
+	// Calibrate finds out the client's own error before and beside each level, against a server of
+	// known timing in this process.
+	Calibrate bool
 	// Devices reads the accelerators of the engine's machine.
 	Devices Devices
 	// Grace is what requests in flight get to finish after a person stopped the run.
@@ -79,7 +81,7 @@ const defaultPromptTokens = 512
 // DefaultConfig returns what is sent when nothing else is said: an agent's sessions, 64
 // output tokens, ten seconds a level.
 func DefaultConfig() Config {
-	return Config{OutputTokens: 64, PerLevel: 10 * time.Second, Depths: DefaultDepths(), Grace: 5 * time.Second}
+	return Config{OutputTokens: 64, PerLevel: 10 * time.Second, Depths: DefaultDepths(), Calibrate: true, Grace: 5 * time.Second}
 }
 
 // Progress says how far a measurement is. It holds no figure but in Live.
@@ -187,9 +189,7 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 		}
 		w.caveats = append(w.caveats, w.keep.Caveats...)
 	}
-	// A collection in the middle of a level is a stall of ours; a little memory buys
-	// fewer of them.
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer Quiet()()
 	s := &Sweep{ep: ep, planned: len(levels), able: w.able, agent: w.script.grows(), workload: w.describe(), tiers: c.Tiers}
 	for i, m := range levels {
 		if ctx.Err() != nil {

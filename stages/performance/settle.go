@@ -13,7 +13,7 @@ import (
 )
 
 // settle turns the answers into a level that is measured from the end of its warm-up on.
-func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time, account record.EngineWindow) (levelResult, error) {
+func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time, account record.EngineWindow, before, beside record.Calibration) (levelResult, error) {
 	r := levelResult{arrival: m, failed: map[record.Outcome]int{}, example: c.example, dead: c.dead}
 	slices.SortFunc(c.answers, func(a, b kept) int { return a.slot.N - b.slot.N })
 	parts := record.LevelParts{
@@ -71,6 +71,7 @@ func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time, accou
 		parts.RatesWithheld = r.agreement.NoRates()
 	}
 	parts.Void = append(r.judgeLevel(parts, c.w.able), r.agreement.Void()...)
+	parts.Void = append(parts.Void, c.w.believed(&parts, before, beside)...)
 	r.void = parts.Void
 	if len(r.void) == 0 {
 		parts.Saturated = overrun(parts)

@@ -25,11 +25,14 @@ type work struct {
 	cold    time.Duration // of the first of a session
 	// perSentence is what a sentence costs in the server's tokens.
 	perSentence float64
-	able        bool // both probes gave their code back
-	proof       gates.GateSet
-	live        *live // of the load point that is being measured
-	keep        Keeping
-	cutShort    string // the load point in which a person stopped
+	// ttft and tpot are those of that request, for the client's calibration.
+	ttft, tpot   time.Duration
+	calibrations map[string]record.Calibration
+	able         bool // both probes gave their code back
+	proof        gates.GateSet
+	live         *live // of the load point that is being measured
+	keep         Keeping
+	cutShort     string // the load point in which a person stopped
 }
 
 // prompt is one request, its body built, and what its answer must not lack.
@@ -67,6 +70,9 @@ func prepare(ctx context.Context, ep endpoint.Endpoint, c Config, workload strin
 		return nil, err
 	}
 	w.cold, w.latency = first.Timing.Ended, second.Timing.Ended
+	if t := second.Timing; len(t.Marks) > 1 {
+		w.ttft, w.tpot = t.FirstToken, (t.LastToken-t.FirstToken)/time.Duration(max(1, w.outputTokens(second)-1))
+	}
 	w.able = firstHeld && secondHeld
 	w.countWith(second)
 	return w, nil

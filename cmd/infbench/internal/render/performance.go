@@ -43,6 +43,7 @@ func Performance(w io.Writer, s Style, p record.PerfRecord) error {
 	}
 	withheld(w, p)
 	trust(w, p)
+	client(w, p)
 	if err := ladder(w, p); err != nil {
 		return err
 	}
@@ -114,5 +115,21 @@ func trust(w io.Writer, p record.PerfRecord) {
 				fmt.Fprintf(w, "  ! %s, %s: %s\n", l.Arrival.Label(), t.Verdict, gates.Printable(t.Why, 200))
 			}
 		}
+	}
+}
+
+// client says what the client's own error was, at the level where it was largest.
+func client(w io.Writer, p record.PerfRecord) {
+	var worst record.Calibration
+	at, lag := "", time.Duration(-1)
+	for _, l := range p.Levels() {
+		for _, c := range l.Calibrations {
+			if v, ok := c.Lag().P99().Value(); ok && v > lag {
+				worst, at, lag = c, l.Arrival.Label(), v
+			}
+		}
+	}
+	if at != "" {
+		fmt.Fprintf(w, "  the client's own error, largest at %s: %s\n", at, worst)
 	}
 }
