@@ -29,7 +29,7 @@ var may = map[string]string{
 	"stages/hardware":              "gates record stages/endpoint stages/hardware internal/lists",
 	"stages/smoke":                 "gates stages/endpoint internal/drawn internal/shallow",
 	"stages/correctness":           "gates stages/endpoint internal/whole internal/lists",
-	"stages/performance":           "gates arrival record stages/endpoint internal/pacer internal/trend",
+	"stages/performance":           "gates arrival record baseline stages/endpoint internal/pacer internal/trend",
 	"soak":                         "gates arrival stages stages/endpoint stages/smoke stages/correctness internal/trend internal/lines",
 	"internal/trend":               "",
 	"internal/lines":               "",

@@ -193,7 +193,7 @@ func outcomeOf(f *endpoint.Failure, status int) record.Outcome {
 }
 
 func (w *work) judge(p prompt, a endpoint.Answer) (record.Outcome, string) {
-	return Judge(Asked{OutputTokens: w.c.OutputTokens, Forced: w.forced, Canary: p.want, Own: p.own, Canaries: w.ep.Canaries()}, a)
+	return Judge(Asked{OutputTokens: p.output, Forced: w.forced, Canary: p.want, Own: p.own, Canaries: w.ep.Canaries()}, a)
 }
 
 func (w *work) outputTokens(a endpoint.Answer) int {

@@ -40,6 +40,8 @@ type levelResult struct {
 	measuredFor time.Duration
 	// promptTokens is the length of the first prompt, 0 where nobody counted.
 	promptTokens int
+	// cachedByCell are the cached tokens of the good requests of a suite's cells.
+	cachedByCell map[int][]gates.Count
 	// cold is how long the level's first answer took to begin.
 	cold time.Duration
 }
@@ -64,6 +66,8 @@ type kept struct {
 	slot  arrival.Slot
 	n     int  // output tokens
 	held  bool // the answer holds its code
+	// asked is how many tokens were asked for, cell and block the request's place in a suite.
+	asked, cell, block int
 	// prompt is the prompt's length as the server counted it, else as our tokenizer did.
 	prompt gates.Count
 }
@@ -157,7 +161,7 @@ func (c *collector) isDead() bool {
 
 // keep judges an answer and stores it.
 func (c *collector) keep(slot arrival.Slot, p prompt, a endpoint.Answer) {
-	k := kept{began: a.Timing.Began, due: slot.Due, a: a, slot: slot}
+	k := kept{began: a.Timing.Began, due: slot.Due, a: a, slot: slot, asked: p.output, cell: p.cell, block: p.block}
 	k.out, k.why = c.w.judge(p, a)
 	k.n = c.w.outputTokens(a)
 	k.prompt = a.Usage.Prompt

@@ -121,7 +121,9 @@ type Sweep struct {
 	ended      string
 	rungs      []rung
 	depthsLeft []string
-	changed    bool
+	// suite is what was sent where it is a frozen one.
+	suite   *frozen
+	changed bool
 }
 
 // Changed reports whether the server was seen to be another one, or another
@@ -158,6 +160,9 @@ func (s *Sweep) Measurements() (record.Measurements, error) {
 	m, err := record.NewMeasurements(w, levels)
 	if err != nil {
 		return m, err
+	}
+	if s.suite != nil {
+		return m.WithFrozen(s.frozenOf())
 	}
 	if m, err = m.WithLadder(s.ladderOf()); err != nil {
 		return m, err

@@ -32,6 +32,10 @@ type request struct {
 	chat endpoint.Request
 	want gates.Canary
 	own  []gates.Canary
+	// output is how many tokens are asked for, 0 for those of the workload.
+	output int
+	// cell and block are the request's place in a suite.
+	cell, block int
 }
 
 // The workloads that a configuration can name.

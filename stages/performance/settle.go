@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"infbench/arrival"
+	"infbench/gates"
 	"infbench/internal/trend"
 	"infbench/record"
 	"infbench/stages/endpoint"
@@ -31,8 +32,15 @@ func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time, accou
 	if from := warm.Sub(origin); m.Sessions() > 0 && from > 0 && from < parts.Window {
 		parts.From = from
 	}
-	parts.Warmup = settleWarmup(parts.Samples, m)
-	cutBlocks(parts.Samples, blocks)
+	if parts.Mixed = c.w.mixed; parts.Mixed == "" {
+		parts.Warmup = settleWarmup(parts.Samples, m)
+		cutBlocks(parts.Samples, blocks)
+	} else {
+		parts.Warmup = "the first request"
+		for i, k := range c.answers {
+			parts.Samples[i].Cell, parts.Samples[i].Block, parts.Samples[i].Warmup = k.cell, k.block, i == 0
+		}
+	}
 	exact := true
 	for i, k := range c.answers {
 		s := parts.Samples[i]
@@ -49,7 +57,13 @@ func (c *collector) settle(m arrival.ArrivalModel, origin, warm time.Time, accou
 		}
 		r.good++
 		r.waits, r.tokens = append(r.waits, s.End-s.Sent), r.tokens+k.n
-		r.note(k, c.w)
+		r.note(k)
+		if parts.Mixed != "" {
+			if r.cachedByCell == nil {
+				r.cachedByCell = map[int][]gates.Count{}
+			}
+			r.cachedByCell[k.cell] = append(r.cachedByCell[k.cell], k.a.Usage.Cached)
+		}
 		gaps, tokens, ok := gapsOf(k.a.Timing.Marks)
 		parts.ChunkGaps = append(parts.ChunkGaps, gaps...)
 		parts.TokenGaps = append(parts.TokenGaps, tokens...)
@@ -129,7 +143,7 @@ func cutBlocks(samples []record.Sample, n int) {
 	}
 }
 
-func (r *levelResult) note(k kept, w *work) {
+func (r *levelResult) note(k kept) {
 	cached, ok := k.a.Usage.Cached.N()
 	r.cachedKnown = ok && (r.cachedKnown || r.good == 1) // every answer must tell
 	if p, counted := k.prompt.N(); ok && counted && p > 0 {
@@ -139,7 +153,7 @@ func (r *levelResult) note(k kept, w *work) {
 	if k.n >= 16 && t.Ended > 0 && t.LastToken-t.FirstToken < t.Ended/50 {
 		r.buffered++
 	}
-	if k.n < w.c.OutputTokens*95/100 {
+	if k.n < k.asked*95/100 {
 		r.shortened++
 	}
 	if k.held {

@@ -28,11 +28,13 @@ type work struct {
 	// ttft and tpot are those of that request, for the client's calibration.
 	ttft, tpot   time.Duration
 	calibrations map[string]record.Calibration
-	able         bool // both probes gave their code back
-	proof        gates.GateSet
-	live         *live // of the load point that is being measured
-	keep         Keeping
-	cutShort     string // the load point in which a person stopped
+	// mixed is why a level has no figures of its own, "" where it has.
+	mixed    string
+	able     bool // both probes gave their code back
+	proof    gates.GateSet
+	live     *live // of the load point that is being measured
+	keep     Keeping
+	cutShort string // the load point in which a person stopped
 }
 
 // prompt is one request, its body built, and what its answer must not lack.
@@ -40,6 +42,8 @@ type prompt struct {
 	body endpoint.Prepared
 	want gates.Canary
 	own  []gates.Canary
+	// output is how many tokens are asked for at most; cell and block are its place in a suite.
+	output, cell, block int
 	// tokens is the prompt's length by our own tokenizer, where there is one.
 	tokens gates.Count
 }
@@ -47,19 +51,24 @@ type prompt struct {
 // prepare finds out how long prompts must be, who counts tokens and whether the
 // output length can be forced, with two requests of the shape that is sent later.
 func prepare(ctx context.Context, ep endpoint.Endpoint, c Config, workload string) (*work, error) {
+	return prepareWith(ctx, ep, c, func(w *work) script {
+		n := ep.ContextTokens(0)
+		if workload == Agent {
+			if n == 0 {
+				w.caveats = append(w.caveats, "the context is not known (--context N): sessions are made for 8192 tokens")
+			}
+			return newAgent(ep, w.build, c.Seed, n, c.OutputTokens)
+		}
+		return newIndependent(ep, w.build, c.Seed, w.fitting(n))
+	})
+}
+
+func prepareWith(ctx context.Context, ep endpoint.Endpoint, c Config, scripted func(*work) script) (*work, error) {
 	w := &work{ep: ep, c: c, source: record.EngineUsage}
 	if force, ok := ep.Engine().(endpoint.LengthForcer); ok && ep.Unable(endpoint.ForcedLong) == "" {
 		w.force, w.forced = force, true
 	}
-	n := ep.ContextTokens(0)
-	if workload == Agent {
-		if n == 0 {
-			w.caveats = append(w.caveats, "the context is not known (--context N): sessions are made for 8192 tokens")
-		}
-		w.script = newAgent(ep, w.build, c.Seed, n, c.OutputTokens)
-	} else {
-		w.script = newIndependent(ep, w.build, c.Seed, w.fitting(n))
-	}
+	w.script = scripted(w)
 	first, firstHeld, err := w.probe(ctx)
 	if err != nil {
 		return nil, err
@@ -110,16 +119,25 @@ func (w *work) probe(ctx context.Context) (a endpoint.Answer, held bool, err err
 
 // finished adds to a request what all requests of the measurement have.
 func (w *work) finished(r request) endpoint.Request {
-	q := r.chat.MaxTokens(w.c.OutputTokens).PerChunkUsage()
+	n := w.outputOf(r.output)
+	q := r.chat.MaxTokens(n).PerChunkUsage()
 	if w.forced {
-		q = w.force.ForceLength(q, w.c.OutputTokens)
+		q = w.force.ForceLength(q, n)
 	}
 	return q
 }
 
+// outputOf is how many tokens a request asks for.
+func (w *work) outputOf(own int) int {
+	if own > 0 {
+		return own
+	}
+	return w.c.OutputTokens
+}
+
 // build writes the body of a request.
 func (w *work) build(r request) prompt {
-	p := prompt{want: r.want, own: r.own}
+	p := prompt{want: r.want, own: r.own, output: w.outputOf(r.output), cell: r.cell, block: r.block}
 	q := w.finished(r)
 	if w.c.CountTokens != nil && w.source == record.ClientTokenizer {
 		if n, err := w.c.CountTokens(q.Text()); err == nil {
