@@ -133,6 +133,20 @@ trtllm_kv_cache_utilization 0.125
 	}
 }
 
+// The page of a real server, as it was recorded.
+func TestMeterOfARealServer(t *testing.T) {
+	t.Parallel()
+	n := gates.CountOf
+	got, err := (llamacpp{surfaceOver(t, page("/metrics", recorded(t, "metrics.txt")))}).Meter(t.Context())
+	want := Meter{
+		Prompt: n(22903 + 17877), Computed: n(22903), Cached: n(17877), Output: n(9794), Drafted: n(0), Accepted: n(0), Running: n(1), Waiting: n(0), Batched: true,
+		Prefill: Timer{Sum: gates.SpanOf(147028 * ms1)}, Decode: Timer{Sum: gates.SpanOf(328448 * ms1)},
+	}
+	if err != nil || got != want {
+		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
+	}
+}
+
 func TestNoMeterSaysWhy(t *testing.T) {
 	t.Parallel()
 	over := func(tr http.RoundTripper, e func(*surface) Engine) Endpoint {
