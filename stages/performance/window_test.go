@@ -92,7 +92,7 @@ func virtual(t *testing.T, engine refengine.Config, c Config, level string) (l r
 		t.Fatal(err)
 	}
 	s, err := Measure(t.Context(), ep, proof(t), sweepOf(t, level), c, func(p Progress) {
-		if !p.Finished {
+		if !p.Finished && p.Live.IsZero() {
 			began = time.Since(e.Epoch())
 		}
 	})
