@@ -16,11 +16,11 @@ server=$!
 trap 'kill $server 2>/dev/null || true' EXIT
 place=${url#http://}
 for _ in $(seq 100); do (exec 3<>"/dev/tcp/${place%:*}/${place##*:}") 2>/dev/null && break; sleep 0.1; done
-args=(-url "$url" -streams "${STREAMS:-64}" -requests "${REQUESTS:-512}" -tokens "${TOKENS:-200}")
+n=${STREAMS:-64} r=${REQUESTS:-512} t=${TOKENS:-200}
 : >"$out/results.jsonl"
 for _ in $(seq "${RUNS:-5}"); do
-  (pin 1 "$out/bareloop" "${args[@]}") | tee -a "$out/results.jsonl"
-  (pin 1 "$out/client" "${args[@]}") | tee -a "$out/results.jsonl"
+  (pin 1 "$out/bareloop" -url "$url" -streams "$n" -requests "$r" -tokens "$t") | tee -a "$out/results.jsonl"
+  (pin 1 "$out/client" -url "$url" -concurrency "$n" -requests "$r" -output "$t") | tee -a "$out/results.jsonl"
 done
 python3 - "$out/results.jsonl" <<'PY'
 import json, statistics, sys
@@ -28,7 +28,7 @@ runs = [json.loads(l) for l in open(sys.argv[1])]
 cost = {}
 for r in runs:
     assert r["failed"] == 0, r
-    cost.setdefault(r["program"], []).append(r["cpu_s_per_100k_tokens"])
+    cost.setdefault(r.get("program", "infbench client"), []).append(r["cpu_s_per_100k_tokens"])
 for name, values in cost.items():
     print(f"{name:16s} CPU s per 100,000 tokens: median {statistics.median(values):.3f}, range {min(values):.3f} to {max(values):.3f}, n={len(values)}")
 pairs = [c / b for b, c in zip(cost["bare loop"], cost["infbench client"])]

@@ -64,7 +64,10 @@ func run(ctx context.Context, l load) (result, error) {
 	r.askAlone(ctx)
 	defer performance.Quiet()()
 	var out result
-	if l.calibrate {
+	// So few tokens have no percentile that an error of ours could spoil, and cost a fraction
+	// of a calibration.
+	calibrate := l.calibrate && l.requests*l.output >= 100
+	if calibrate {
 		c, err := performance.Calibrate(ctx, r.shape())
 		if err != nil {
 			return result{}, err
@@ -76,7 +79,7 @@ func run(ctx context.Context, l load) (result, error) {
 		return result{}, fmt.Errorf("open %d connections: %w", l.concurrency, err)
 	}
 	var pulse *performance.Pulse
-	if l.calibrate {
+	if calibrate {
 		if pulse, err = performance.StartPulse(ctx); err != nil {
 			return result{}, err
 		}

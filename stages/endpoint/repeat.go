@@ -23,6 +23,9 @@ type repeat struct {
 	usage  bool
 	into   *strings.Builder
 	answer bool
+	// counts are those of the usage that matched last, where it was a plain one.
+	counts Usage
+	plain  bool
 }
 
 // learn keeps the event when one text, and at most a usage, was all that it brought.
@@ -69,6 +72,9 @@ func (r *repeat) match(data []byte) (text, usage []byte, ok bool) {
 		return nil, nil, false
 	}
 	usage = rest[from:to]
+	if r.counts, r.plain = flat(usage); r.plain {
+		return text, usage, true
+	}
 	return text, usage, usage[0] == '{' && utf8.Valid(usage) && shallow.Valid(usage)
 }
 
@@ -91,7 +97,11 @@ func (s *assembly) again(text, usage []byte, ev Event) {
 	if s.kept += len(text); s.kept <= s.limit {
 		s.repeat.into.Write(text)
 	}
-	if usage != nil {
+	switch {
+	case usage != nil && s.repeat.plain:
+		s.answer.Usage.add(s.repeat.counts)
+		s.account(&c, s.answer.Usage.Completion.Or(-1))
+	case usage != nil:
 		// Nothing of it is kept but numbers, so the bytes need not be copied for each token.
 		s.usage(gjson.Parse(unsafe.String(&usage[0], len(usage))))
 		s.account(&c, s.answer.Usage.Completion.Or(-1))

@@ -86,9 +86,9 @@ type plan struct {
 const (
 	calibrationWindow = 1200 * time.Millisecond
 	maxStreams        = 4096
-	spare             = 8 // connections for the requests that come
+	spare             = 4 // connections for the requests that come
 	// leastObserved is the number of tokens in a window, so that there is a 99th percentile.
-	leastObserved = 400
+	leastObserved = 100
 	// leastGap is as fast as a stream is paced: a faster one has no schedule to speak of.
 	leastGap = 100 * time.Microsecond
 	// The streams start over the larger of these, in all and each, and have a moment to settle.
@@ -97,7 +97,7 @@ const (
 	// Requests come at the level's rate, at least at leastRate for each stream up to so many
 	// streams, so that the first tokens have a distribution.
 	leastRate, rated = 10, 10
-	freshTokens      = 4
+	freshTokens      = 2
 	freshTTFT        = 20 * time.Millisecond
 )
 
