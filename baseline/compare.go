@@ -153,7 +153,7 @@ func (c *Comparison) decide(b, a map[string]timesByDepth) {
 		case !found[k]:
 			m.Verdict, m.Why = NoChange, fmt.Sprintf("p = %.3g; a change of %.1f %% would have shown four times in five", m.P, 100*m.Smallest)
 		case math.Abs(m.Change) <= m.Band:
-			m.Verdict, m.Why = CannotTell, fmt.Sprintf("p = %.3g, but the change is within the repeats' own noise of %.1f %%", m.P, 100*m.Band)
+			m.Verdict, m.Why = NoChange, fmt.Sprintf("p = %.3g, but what moved is within the repeats' own noise of %.1f %%", m.P, 100*m.Band)
 		case m.Change < 0:
 			m.Verdict, m.Why = Faster, fmt.Sprintf("p = %.3g, beyond the repeats' own noise of %.1f %%", m.P, 100*m.Band)
 		default:

@@ -1,8 +1,6 @@
 package baseline
 
 import (
-	"slices"
-
 	"infbench/internal/stat"
 	"infbench/internal/trend"
 )
@@ -51,15 +49,4 @@ func (t timesByDepth) lackOfFit(fit stat.Line) (p float64, ok bool) {
 		return 1, false
 	}
 	return stat.FTail((max(0, fit.SSE-pure)/float64(depths-2))/(pure/float64(n-depths)), depths-2, n-depths), true
-}
-
-// sortedNames returns the metrics of a comparison that have lines.
-func sortedNames(lines map[string][2]Line) []string {
-	var out []string
-	for _, name := range []string{ColdPrefill, WarmPrefill, Generation} {
-		if _, ok := lines[name]; ok {
-			out = append(out, name)
-		}
-	}
-	return slices.Clip(out)
 }

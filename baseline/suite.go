@@ -189,3 +189,16 @@ func ParseSuite(name string, canonical []byte) (Suite, error) {
 	}
 	return s, nil
 }
+
+// Named returns the standard suite or one that is scaled down from it, such as "standard/4".
+func Named(name string) (Suite, error) {
+	if name == "standard" {
+		return Standard(), nil
+	}
+	for context := contextSpare; context <= 1<<20; context *= 2 {
+		if s, err := Scaled(context); err == nil && s.name == name {
+			return s, nil
+		}
+	}
+	return Suite{}, fmt.Errorf("no suite is called %.40q; there are standard, standard/2, standard/4 and so on to standard/256", name)
+}

@@ -69,12 +69,12 @@ func prepareWith(ctx context.Context, ep endpoint.Endpoint, c Config, scripted f
 		w.force, w.forced = force, true
 	}
 	w.script = scripted(w)
-	first, firstHeld, err := w.probe(ctx)
+	first, _, firstHeld, err := w.probe(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w.perSentence = w.script.fit(first.Usage.Prompt.Or(0))
-	second, secondHeld, err := w.probe(ctx)
+	second, asked, secondHeld, err := w.probe(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func prepareWith(ctx context.Context, ep endpoint.Endpoint, c Config, scripted f
 		w.ttft, w.tpot = t.FirstToken, (t.LastToken-t.FirstToken)/time.Duration(max(1, w.outputTokens(second)-1))
 	}
 	w.able = firstHeld && secondHeld
-	w.countWith(second)
+	w.countWith(second, asked)
 	return w, nil
 }
 
@@ -101,7 +101,7 @@ func (w *work) fitting(contextTokens int) int {
 	return want
 }
 
-func (w *work) probe(ctx context.Context) (a endpoint.Answer, held bool, err error) {
+func (w *work) probe(ctx context.Context) (a endpoint.Answer, asked int, held bool, err error) {
 	r := w.script.sample()
 	a = w.ep.Stream(ctx, w.finished(r)) // leaves out from then on what the server has never heard of
 	if f := a.Failure; f != nil && w.forced && (f.Status == 400 || f.Status == 422) {
@@ -111,10 +111,10 @@ func (w *work) probe(ctx context.Context) (a endpoint.Answer, held bool, err err
 		a = w.ep.Stream(ctx, w.finished(r))
 	}
 	if a.Failure != nil {
-		return a, false, fmt.Errorf("a request of the measured shape: %w", a.Failure)
+		return a, 0, false, fmt.Errorf("a request of the measured shape: %w", a.Failure)
 	}
 	echo, _ := w.ep.Canaries().Judge(a.Content+a.Reasoning, r.want, r.own...)
-	return a, echo == gates.Found, nil
+	return a, w.outputOf(r.output), echo == gates.Found, nil
 }
 
 // finished adds to a request what all requests of the measurement have.
@@ -150,7 +150,7 @@ func (w *work) build(r request) prompt {
 }
 
 // countWith decides who counts tokens, and notes what that costs.
-func (w *work) countWith(a endpoint.Answer) {
+func (w *work) countWith(a endpoint.Answer, asked int) {
 	n, counted := a.Usage.Completion.N()
 	switch {
 	case counted && n > 0:
@@ -161,9 +161,9 @@ func (w *work) countWith(a endpoint.Answer) {
 		w.caveats = append(w.caveats, "nobody counted the tokens: the server sends no usage in streams and no tokenizer was given (--tokenizer), so there are no rates")
 	}
 	switch {
-	case w.forced && counted && n < w.c.OutputTokens*95/100:
+	case w.forced && counted && n < asked*95/100:
 		w.forced = false
-		w.caveats = append(w.caveats, fmt.Sprintf("the output length could not be forced: %d of %d tokens came", n, w.c.OutputTokens))
+		w.caveats = append(w.caveats, fmt.Sprintf("the output length could not be forced: %d of %d tokens came", n, asked))
 	case !w.forced:
 		w.caveats = append(w.caveats, "the output length was not forced: early ends bias TPOT and end-to-end times")
 	}

@@ -36,6 +36,7 @@ Examples:
 			&cli.BoolFlag{Name: "explain", Usage: "what each reason for a refusal means, and each word of a comparison"},
 			&cli.StringSliceFlag{Name: "same", Usage: "`PART` that is not known and is the same on both sides: " + strings.Join(baseline.Statable(), ", ")},
 		},
+		Before: onlyFiles,
 		Action: func(ctx *cli.Context) error {
 			if ctx.Bool("explain") && ctx.NArg() == 0 {
 				return render.ExplainComparison(c.out)

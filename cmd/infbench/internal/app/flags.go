@@ -38,6 +38,7 @@ type settings struct {
 	headers      map[string]string
 	workload     performance.Config
 	arrivals     []arrival.ArrivalModel
+	frozen       frozenSettings
 }
 
 func jsonFlag() cli.Flag {
@@ -230,6 +231,11 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	}
 	if err := s.load(ctx); err != nil {
 		return s, err
+	}
+	if ctx.Command.Name == "baseline" {
+		if err := s.loadFrozen(ctx); err != nil {
+			return s, err
+		}
 	}
 	if err := s.compared(ctx); err != nil {
 		return s, err

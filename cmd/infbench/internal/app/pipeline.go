@@ -49,6 +49,7 @@ type pipeline struct {
 	journals  journals
 	beside    *beside // those that it takes turns with, nil for nobody
 	perf      record.PerfRecord
+	recorded  record.Run       // as it was kept
 	looking   sync.WaitGroup   // for the look at this machine
 	hardware  hardware.Subject // as stage 1 saw it
 	memory    hardware.Memory  // that the checkpoint shall fit, stage 0 alone
@@ -87,6 +88,10 @@ func (p *pipeline) stage(n gates.Stage) (stages.Stage, error) {
 		s, err := stages.Opened(p.openCorrectness, correctness.Checks())
 		return s.States(), err
 	default:
+		if p.command == "baseline" {
+			p.cache = performance.FrozenIntent
+			return stages.Gated(p.measureFrozen, performance.Checks())
+		}
 		p.cache = performance.CacheIntent(performance.WorkloadOf(p.ses.set.workload, p.ses.set.arrivals))
 		return stages.Gated(p.measure, performance.Checks())
 	}
@@ -158,9 +163,19 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 	if err != nil {
 		return nil, err
 	}
+	c, err := p.measuring(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.Keep = func(w record.Workload) (performance.Keeping, error) { return p.keeping(proof, w) }
+	p.sweep, err = performance.Measure(ctx, ep, proof, model, c, p.progressed(emit))
+	return p.sweep, err
+}
+
+// measuring returns how the measurement is made, whatever is sent.
+func (p *pipeline) measuring(ctx context.Context) (performance.Config, error) {
 	c := p.ses.set.workload
 	c.Seed = p.ses.seed()
-	c.Keep = func(w record.Workload) (performance.Keeping, error) { return p.keeping(proof, w) }
 	if b := p.beside; b != nil {
 		c.Seed, c.Beside = b.seed, b.caveats()
 		c.Turn = func() error { return b.turns.take(b.index) }
@@ -168,12 +183,17 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 	if path := p.ses.set.Performance.Tokenizer; path != "" {
 		t, err := tokens.Load(path)
 		if err != nil {
-			return nil, fmt.Errorf("tokenizer: %w", err)
+			return c, fmt.Errorf("tokenizer: %w", err)
 		}
 		c.CountTokens, c.TokenizedBy = t.Count, t.Impl()+" "+t.Fingerprint()
 	}
 	c.Devices = p.ses.devices(ctx)
-	p.sweep, err = performance.Measure(ctx, ep, proof, model, c, func(g performance.Progress) {
+	return c, nil
+}
+
+// progressed tells how far a measurement is, and keeps what there is so far.
+func (p *pipeline) progressed(emit func(stages.Event)) func(performance.Progress) {
+	return func(g performance.Progress) {
 		if !g.Live.IsZero() {
 			emit(stages.LevelProgress{Index: g.Index, Of: g.Of, Depth: g.Depth, Expected: g.Expected, Left: g.Left, Live: g.Live})
 			return
@@ -185,8 +205,7 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 			return
 		}
 		emit(stages.LevelStarted{Index: g.Index, Of: g.Of, Depth: g.Depth, Arrival: g.Arrival, Expected: g.Expected, Restored: g.Restored})
-	})
-	return p.sweep, err
+	}
 }
 
 // identity returns who was examined, the host looked at: it goes into the record.
@@ -411,7 +430,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 			where, p.problem = p.keep(run)
 		}
 	}
-	p.perf = perf
+	p.perf, p.recorded = perf, run
 	p.endJournals(p.c.err, where != "" && run.Parts().Ending.Complete)
 	exit := rep.Exit()
 	if rep.Interrupted && errors.Is(context.Cause(p.ctx.Context), errDeadline) && p.problem == "" {
@@ -488,7 +507,7 @@ func (p *pipeline) show(rep stages.Report, perf record.PerfRecord, exit int, whe
 		render.Estimate(p.c.out, style, *c)
 	}
 	if !perf.IsZero() {
-		if err := render.Performance(p.c.out, style, perf); err != nil {
+		if err := render.Figures(p.c.out, style, perf); err != nil {
 			return reportError{exit, err}
 		}
 	}

@@ -108,6 +108,8 @@ func together(c console, ctx *cli.Context, command string, s settings, runs []*p
 	}
 	var err error
 	switch {
+	case command == "baseline":
+		return compared(c, ctx, runs, exit)
 	case s.json:
 		err = render.JSONTogether(c.out, command, exit, reports)
 	case !s.line && len(perfs) == len(runs):

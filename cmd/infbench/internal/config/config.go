@@ -49,6 +49,7 @@ type Config struct {
 	// declared.
 	Precision string
 	Reference Reference
+	Baseline  Baseline
 }
 
 // Reference is a server to compare with.
@@ -133,6 +134,7 @@ type file struct {
 		Tier         []tierTable `toml:"tier"`
 		DCGM         string      `toml:"dcgm"`
 	} `toml:"performance"`
+	Baseline baselineTable `toml:"baseline"`
 }
 
 // maxFile bounds a configuration file.
@@ -202,6 +204,9 @@ func Parse(text string) (Config, error) {
 		}
 		*d.to = v
 	}
+	if c.Baseline, err = f.Baseline.parse(); err != nil {
+		return Config{}, err
+	}
 	if c.Performance.Tiers, err = tiersOf(f.Performance.Tier); err != nil {
 		return Config{}, err
 	}
@@ -235,7 +240,7 @@ func Parse(text string) (Config, error) {
 var known = []string{
 	"target", "targets", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
 	"hardware.device", "hardware.kernels", "hardware.platform", "hardware.engine_log", "correctness.budget", "correctness.batch_invariant", "correctness.precision", "reference.target", "reference.model", "reference.api_key_env", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
-	"performance.output_tokens", "performance.tokenizer", "performance.workload", "performance.past_saturation", "performance.depths", "performance.tier.name", "performance.tier.ttft", "performance.tier.tpot", "performance.tier.max_gap",
+	"performance.output_tokens", "performance.tokenizer", "performance.workload", "performance.past_saturation", "performance.depths", "baseline.name", "baseline.seed", "baseline.repeats", "baseline.depth.prompt_tokens", "baseline.depth.max_tokens", "performance.tier.name", "performance.tier.ttft", "performance.tier.tpot", "performance.tier.max_gap",
 }
 
 // nearest suggests the known key that an unknown one was probably meant to be.

@@ -46,10 +46,15 @@ func Run(w io.Writer, s Style, run record.Run, about func(id string) gates.Info)
 	if !ok {
 		return nil
 	}
-	if b, is := perf.Baseline(); is {
-		return Baseline(w, s, perf, b)
+	return Figures(w, s, perf)
+}
+
+// Figures writes the numbers of a record, of a sweep or of a baseline.
+func Figures(w io.Writer, s Style, p record.PerfRecord) error {
+	if b, is := p.Baseline(); is {
+		return Baseline(w, s, p, b)
 	}
-	return Performance(w, s, perf)
+	return Performance(w, s, p)
 }
 
 func identityOf(id record.Identity) [][2]string {
@@ -109,17 +114,11 @@ func RunMarkdown(w io.Writer, run record.Run) error {
 		return nil
 	}
 	var b strings.Builder
-	var err error
-	if base, is := perf.Baseline(); is {
-		err = Baseline(&b, Style{}, perf, base)
-	} else {
-		err = Performance(&b, Style{}, perf)
-	}
-	if err != nil {
+	if err := Figures(&b, Style{}, perf); err != nil {
 		return err
 	}
 	// Figures are a table of fixed width; a fence that no line of it can end holds it.
-	_, err = fmt.Fprintf(w, "\n~~~~~~text\n%s~~~~~~\n", strings.ReplaceAll(b.String(), "~~~", "~ ~ ~"))
+	_, err := fmt.Fprintf(w, "\n~~~~~~text\n%s~~~~~~\n", strings.ReplaceAll(b.String(), "~~~", "~ ~ ~"))
 	return err
 }
 
@@ -195,8 +194,8 @@ func ExplainComparison(w io.Writer) error {
 
 What it says of a metric (times of all depths, the geometric mean of each repeat):
   faster, slower              the exact rank test finds it among the metrics at 5 % (Benjamini–Hochberg), and it is larger than the noise
-  no detectable change        it does not; the change that would have shown four times in five stands beside it
-  cannot tell                 too few good repeats, or what the test finds is within the noise of the repeats themselves
+  no detectable change        it does not, or what it finds is within the noise of the repeats; the change that would have shown four times in five stands beside it
+  cannot tell                 too few good repeats, or a p that only more repeats could tell from chance among so many metrics
   change, 95 %                the Hodges–Lehmann shift of the times and its interval
   noise                       half of the range of the repeats, of the wider side
 
