@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"infbench/arrival"
+	"infbench/gates"
 	"infbench/record"
 )
 
@@ -98,12 +99,13 @@ type levelFacts struct {
 	MeasuredFor time.Duration          `json:"measured_for_ns"`
 	PromptTok   int                    `json:"prompt_tokens"`
 	Cold        time.Duration          `json:"cold_ns"`
+	ByCell      map[int][]gates.Count  `json:"cached_by_cell"`
 }
 
 func factsOf(r levelResult) levelFacts {
 	return levelFacts{
 		r.issued, r.good, r.warmup, r.serial, r.failed, r.example, r.void, r.cachedKnown, r.cachedShare, r.buffered, r.shortened, r.held, r.lag, r.dead, r.agreement,
-		r.saturated, r.waits, r.tokens, r.measuredFor, r.promptTokens, r.cold,
+		r.saturated, r.waits, r.tokens, r.measuredFor, r.promptTokens, r.cold, r.cachedByCell,
 	}
 }
 
@@ -111,7 +113,7 @@ func (f levelFacts) result(m arrival.ArrivalModel, level record.Level) levelResu
 	return levelResult{
 		arrival: m, level: level, issued: f.Issued, good: f.Good, warmup: f.Warmup, serial: f.Serial, failed: f.Failed, example: f.Example, void: f.Void,
 		cachedKnown: f.CachedKnown, cachedShare: f.CachedShare, buffered: f.Buffered, shortened: f.Shortened, held: f.Held, lag: f.Lag, dead: f.Dead, agreement: f.Agreement,
-		saturated: f.Saturated, waits: f.Waits, tokens: f.Tokens, measuredFor: f.MeasuredFor, promptTokens: f.PromptTok, cold: f.Cold,
+		saturated: f.Saturated, waits: f.Waits, tokens: f.Tokens, measuredFor: f.MeasuredFor, promptTokens: f.PromptTok, cold: f.Cold, cachedByCell: f.ByCell,
 	}
 }
 
