@@ -26,6 +26,8 @@ type frozen struct {
 	prompts []baseline.Prompt
 	salt    string
 	ahead   chan prompt
+	// turn is waited for before each repeat, where another target is measured in between.
+	turn func() error
 	// counted says who counted the prompts' tokens while they were made.
 	counted, tokenizer string
 }
@@ -42,7 +44,16 @@ func (s *frozen) sample() request {
 	return s.of(0, "sample", s.suite.Repeats()+1, 0)
 }
 
-func (s *frozen) next(int) prompt { return <-s.ahead }
+// next waits for the turn of the target before the first prompt of each repeat. A turn that
+// does not come, since the other target is gone, is no reason to stop: the record then says
+// what is missing on the other side.
+func (s *frozen) next(int) prompt {
+	p := <-s.ahead
+	if s.turn != nil && p.opens {
+		_ = s.turn()
+	}
+	return p
+}
 
 // ready makes the prompts in their order, one ahead of what is sent.
 func (s *frozen) ready(int) func() {
@@ -62,9 +73,11 @@ func (s *frozen) ready(int) func() {
 			return
 		}
 		for repeat := range s.suite.Repeats() {
-			for _, depth := range s.suite.Order(repeat) {
+			for i, depth := range s.suite.Order(repeat) {
 				for warm := range 2 {
-					if !send(s.of(depth, "", repeat, warm)) {
+					r := s.of(depth, "", repeat, warm)
+					r.opens = i == 0 && warm == 0
+					if !send(r) {
 						return
 					}
 				}
@@ -180,7 +193,7 @@ func MeasureFrozen(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSe
 	if err != nil {
 		return nil, err
 	}
-	s.salt = salt
+	s.salt, s.turn = salt, c.Turn
 	deepest := s.prompts[len(s.prompts)-1]
 	c.OutputTokens = deepest.MaxTokens
 	w, err := prepareWith(ctx, ep, c, func(w *work) script { s.build = w.build; return s })
@@ -188,6 +201,7 @@ func MeasureFrozen(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSe
 		return nil, err
 	}
 	w.proof, w.mixed = proof, mixed
+	w.caveats = append(w.caveats, c.Beside...)
 	defer Quiet()()
 	w.c.Requests = s.requests()
 	w.c.PerLevel = 12 * time.Hour // the number of requests ends it
@@ -248,7 +262,7 @@ func (s *Sweep) proven(cell, promptTokens int, warm bool) bool {
 			return true
 		}
 		if warm {
-			return float64(n) < warmShare*float64(promptTokens-preambleTokens-blockMost)
+			return float64(n) < max(1, warmShare*float64(promptTokens-preambleTokens-blockMost))
 		}
 		return n > preambleTokens
 	})

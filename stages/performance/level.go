@@ -102,6 +102,9 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 	beside := w.pulse(driving)
 	origin, _, err := arrival.Drive(driving, m, stop, func(_ context.Context, slot arrival.Slot) {
 		p := w.script.next(slot.Session)
+		if w.mixed != "" {
+			slot.Due = time.Now() // it may have waited for the turn of its target
+		}
 		w.dawdle(asking)
 		w.live.started()
 		a := w.ep.Send(asking, p.body)

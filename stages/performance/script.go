@@ -34,8 +34,10 @@ type request struct {
 	own  []gates.Canary
 	// output is how many tokens are asked for, 0 for those of the workload.
 	output int
-	// cell and block are the request's place in a suite.
+	// cell and block are the request's place in a suite; opens says that it is the first of a
+	// repeat.
 	cell, block int
+	opens       bool
 }
 
 // The workloads that a configuration can name.

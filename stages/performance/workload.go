@@ -44,6 +44,7 @@ type prompt struct {
 	own  []gates.Canary
 	// output is how many tokens are asked for at most; cell and block are its place in a suite.
 	output, cell, block int
+	opens               bool
 	// tokens is the prompt's length by our own tokenizer, where there is one.
 	tokens gates.Count
 }
@@ -137,7 +138,7 @@ func (w *work) outputOf(own int) int {
 
 // build writes the body of a request.
 func (w *work) build(r request) prompt {
-	p := prompt{want: r.want, own: r.own, output: w.outputOf(r.output), cell: r.cell, block: r.block}
+	p := prompt{want: r.want, own: r.own, output: w.outputOf(r.output), cell: r.cell, block: r.block, opens: r.opens}
 	q := w.finished(r)
 	if w.c.CountTokens != nil && w.source == record.ClientTokenizer {
 		if n, err := w.c.CountTokens(q.Text()); err == nil {
