@@ -76,6 +76,9 @@ func write(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, line := range map[string][]byte{
+		"ladder.jsonl":      recordtest.Line(t, id, recordtest.Laddered()),
+		"baseline.jsonl":    recordtest.Line(t, id, recordtest.Frozen()),
+		"calibrated.jsonl":  recordtest.Line(t, id, recordtest.Calibrated()),
 		"performance.jsonl": good,
 		"verdicts.jsonl":    bad,
 		"host.jsonl":        hosted,
@@ -84,7 +87,7 @@ func write(t *testing.T) {
 		}),
 		"refused-unmodelled.jsonl": edit(t, good, func(v map[string]any) { delete(v["performance"].(map[string]any), "arrival") }),
 	} {
-		path := filepath.Join("testdata", "v1", name)
+		path := filepath.Join("testdata", "v2", name)
 		if _, err := os.Stat(path); err == nil {
 			continue
 		}
