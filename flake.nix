@@ -10,7 +10,7 @@
       # One app for each command: nix run .#stage2 -- --target http://127.0.0.1:8000
       commands = [
         "run" "stage0" "stage1" "stage2" "stage3" "stage4"
-        "matrix" "parity" "soak" "replay" "engine" "faultproxy" "selftest" "probe" "demo" "checks" "explain" "version"
+        "baseline" "compare" "list" "inspect" "matrix" "parity" "soak" "replay" "engine" "faultproxy" "selftest" "probe" "demo" "checks" "explain" "version"
       ];
       packageFor = system:
         nixpkgs.legacyPackages.${system}.buildGoModule {

@@ -16,7 +16,7 @@ nix-instantiate --parse flake.nix >/dev/null
 options=(--offline --no-write-lock-file --override-input nixpkgs "path:$work/stub")
 nix flake check --no-build "${options[@]}" "path:$work/flake" 2>&1 | { grep -v '^warning' || true; }
 apps=$(nix eval "${options[@]}" "path:$work/flake#apps.x86_64-linux" --apply 'a: builtins.concatStringsSep " " (builtins.attrNames a)' --raw 2>/dev/null)
-want='checks default demo engine explain faultproxy matrix parity probe replay run selftest soak stage0 stage1 stage2 stage3 stage4 version'
+want='baseline checks compare default demo engine explain faultproxy inspect list matrix parity probe replay run selftest soak stage0 stage1 stage2 stage3 stage4 version'
 [ "$apps" = "$want" ] || { echo "apps are: $apps; want: $want"; exit 1; }
 for a in $apps; do
   kind=$(nix eval "${options[@]}" "path:$work/flake#apps.x86_64-linux.$a.type" --raw 2>/dev/null)
