@@ -21,7 +21,7 @@
           env.CGO_ENABLED = "0";
           # The hash of the Go modules. It is filled in by the first build with the real
           # nixpkgs, which names it; see docs/decisions/0005-nix.md.
-          vendorHash = "sha256-mpzHOQ3bL8TC6KAxJX8pNkMq0UNRIy0xXtXaiLOsPeM=";
+          vendorHash = "sha256-8kLD8apogERjNbHTwrkVs9lV93AT56y83VHnVDFCK9M=";
           doCheck = false; # make test runs them, with the engines they need
         };
       appFor = system: command: {

@@ -3,6 +3,7 @@ package arrival_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -28,12 +29,31 @@ func must(t *testing.T) func(arrival.ArrivalModel, error) arrival.ArrivalModel {
 	}
 }
 
+// all is one model of each kind and each of its forms.
 func all(t *testing.T) []arrival.ArrivalModel {
 	ok := must(t)
 	one, four := ok(arrival.Sessions(1, 0, "s")), ok(arrival.Sessions(4, 2*time.Second, "s"))
 	return []arrival.ArrivalModel{
-		ok(arrival.Burst(16)), ok(arrival.Constant(2.5)), ok(arrival.Poisson(1.5, "a")), one, four, ok(arrival.Sweep(one, four)),
+		ok(arrival.Burst(16)), ok(arrival.Constant(2.5)), ok(arrival.Poisson(1.5, "a")), ok(arrival.Gamma(1.5, 0.5, "a")), ok(arrival.Weibull(1.5, 0.7, "a")),
+		ok(arrival.Ramp(0, 10, time.Minute, "a")), one, four, ok(arrival.Sweep(one, four)),
+		ok(arrival.SessionsOf(3, thinks(t)["lognormal"], arrival.StationaryStart(), "s")),
+		ok(arrival.SessionsOf(3, thinks(t)["constant"], arrival.StartAtOnce(), "s")),
+		ok(arrival.SessionsOf(3, thinks(t)["none"], arrival.StaggeredStart(time.Minute), "s")),
+		ok(arrival.SessionsOf(3, thinks(t)["exponential"], arrival.StaggeredStart(0), "s")),
+		ok(arrival.Replay([]time.Duration{0, 0, time.Second, 3 * time.Second}, 0.5)),
+		ok(arrival.ReplaySessions([][]time.Duration{{0, time.Second}, {time.Minute}}, 1)),
 	}
+}
+
+func thinks(t *testing.T) map[string]arrival.Think {
+	t.Helper()
+	e, err1 := arrival.ExponentialThink(2 * time.Second)
+	c, err2 := arrival.ConstantThink(4 * time.Second)
+	l, err3 := arrival.LognormalThink(9*time.Second, 157*time.Second)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]arrival.Think{"exponential": e, "constant": c, "lognormal": l, "none": {}}
 }
 
 func TestModelsSurviveJSON(t *testing.T) {
@@ -56,7 +76,7 @@ func TestModelsSurviveJSON(t *testing.T) {
 func TestTextForms(t *testing.T) {
 	t.Parallel()
 	for _, form := range arrival.Usage() {
-		if _, err := arrival.Parse(form); err != nil {
+		if _, err := arrival.Parse(strings.Replace(form, "PATH", "testdata/traces/own_open.csv", 1)); err != nil {
 			t.Errorf("the documented form %q does not parse: %v", form, err)
 		}
 	}
@@ -75,6 +95,39 @@ func TestTextForms(t *testing.T) {
 		"constant:rate=1e99":          "rate of 1e+99",
 		"sessions:n=1,think=lots":     "no duration",
 		"burst:n=1000000000000000000": "burst of",
+		"gamma:rate=1":                "shape is missing",
+		"gamma:rate=1,shape=0":        "shape of 0",
+		"gamma:rate=1,shape=NaN":      "shape of NaN",
+		"weibull:rate=1,shape=x":      "no number",
+		"weibull:rate=1,shape=1e9":    "shape of 1e+09",
+		"ramp:from=0,to=0,over=1s":    "rate of 0",
+		"ramp:from=-1,to=1,over=1s":   "rate of -1",
+		"ramp:from=1,to=2":            "ramp over 0s",
+		"ramp:to=2,over=1s":           "from is missing",
+		"replay:file=x":               "want mode=open",
+		"replay:mode=open":            "file is missing",
+		"replay:mode=open,file=/none": "no such file",
+		"replay:mode=open,file=.":     "not a regular file",
+
+		"sessions:n=1,think=1s,think-law=normal":                       "think-law",
+		"sessions:n=1,think-law=constant":                              "constant think time of 0s",
+		"sessions:n=1,think-law=exponential":                           "mean think time of 0s",
+		"sessions:n=1,think-p50=1s":                                    "95th percentile",
+		"sessions:n=1,think-p50=1s,think-p95=1s":                       "95th percentile",
+		"sessions:n=1,think-p95=1s":                                    "median think time of 0s",
+		"sessions:n=1,think=1s,think-p50=1s,think-p95=2s":              "not by think",
+		"sessions:n=1,think-law=constant,think-p50=1s":                 "lognormal",
+		"sessions:n=1,start=stationary":                                "without think time",
+		"sessions:n=1,start=staggered":                                 "staggered over 0s",
+		"sessions:n=1,start=later":                                     "want stationary",
+		"sessions:n=1,over=3s":                                         "belongs to start=staggered",
+		"sessions:n=1,think=1s,start=all-at-once,over=3s":              "belongs to start=staggered",
+		"sessions:n=1,think=1s,start=staggered,over=-3s":               "staggered over -3s",
+		"replay:mode=open,file=testdata/traces/ORIGIN.md":              "line 1: none of the columns",
+		"replay:mode=closed,file=testdata/traces/own_open.csv":         "none of the columns think_s",
+		"replay:mode=open,file=testdata/traces/own_open.csv,scale=0":   "scale of 0",
+		"replay:mode=open,file=testdata/traces/own_open.csv,first=0":   "first=0",
+		"replay:mode=open,file=testdata/traces/own_open.csv,first=two": "no whole number",
 	} {
 		if _, err := arrival.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%q) = %v, want an error with %q", text, err, want)
@@ -85,7 +138,7 @@ func TestTextForms(t *testing.T) {
 func TestLabelsAreForms(t *testing.T) {
 	t.Parallel()
 	for _, m := range all(t) {
-		if m.Kind() == "sweep" {
+		if m.Kind() == "sweep" || m.Kind() == "replay" { // neither can be written in a word
 			continue
 		}
 		back, err := arrival.Parse(m.Label())
@@ -106,6 +159,14 @@ func TestZeroModelIsNone(t *testing.T) {
 	}
 	for _, text := range []string{
 		`{}`, `null`, `{"kind":"none"}`, `{"kind":"burst"}`, `{"kind":"burst","requests":1,"extra":2}`,
+		`{"kind":"gamma","requests_per_second":1,"seed":"a"}`, `{"kind":"weibull","requests_per_second":1,"shape":1}`,
+		`{"kind":"ramp","from_requests_per_second":1,"to_requests_per_second":2,"over_ns":0,"seed":"a"}`,
+		`{"kind":"replay","mode":"open","scale":1}`, `{"kind":"replay","mode":"open","scale":1,"gaps_us":[1]}`, `{"kind":"replay","mode":"open","scale":1,"gaps_us":[0,-1]}`,
+		`{"kind":"replay","mode":"open","scale":0,"gaps_us":[0]}`, `{"kind":"replay","mode":"closed","scale":1,"thinks_us":[[]]}`,
+		`{"kind":"replay","mode":"closed","scale":1,"thinks_us":[[9223372036854775807,1]]}`, `{"kind":"replay","mode":"open","scale":1,"gaps_us":[0],"file":"x"}`,
+		`{"kind":"replay","mode":"open","scale":1,"gaps_us":[0],"thinks_us":[[1]]}`,
+		`{"kind":"sessions","sessions":4,"mean_think_ns":0,"start":"stationary","seed":"x"}`,
+		`{"kind":"sessions","sessions":4,"mean_think_ns":5,"think_law":"lognormal","median_think_ns":5,"p95_think_ns":9,"seed":"x"}`,
 		`{"kind":"sweep","levels":[]}`, `{"kind":"sweep","levels":[{"kind":"burst","requests":1},{"kind":"burst","requests":1}]}`,
 		`{"kind":"sweep","levels":[{"kind":"sweep","levels":[{"kind":"burst","requests":1}]}]}`,
 	} {
@@ -246,6 +307,11 @@ func FuzzModelJSON(f *testing.F) {
 	f.Add([]byte(`{"kind":"poisson","requests_per_second":1,"seed":"a"}`))
 	f.Add([]byte(`{"kind":"sweep","levels":[{"kind":"burst","requests":3}]}`))
 	f.Add([]byte(`{"kind":"sessions","sessions":4,"mean_think_ns":5,"seed":"x"}`))
+	f.Add([]byte(`{"kind":"sessions","sessions":4,"think_law":"lognormal","median_think_ns":5,"p95_think_ns":9,"start":"staggered","start_over_ns":7,"seed":"x"}`))
+	f.Add([]byte(`{"kind":"gamma","requests_per_second":1,"shape":0.5,"seed":"a"}`))
+	f.Add([]byte(`{"kind":"ramp","from_requests_per_second":0,"to_requests_per_second":2,"over_ns":9,"seed":"a"}`))
+	f.Add([]byte(`{"kind":"replay","mode":"open","scale":0.5,"gaps_us":[0,0,9]}`))
+	f.Add([]byte(`{"kind":"replay","mode":"closed","scale":1,"thinks_us":[[0,9],[7]]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m arrival.ArrivalModel
 		if err := json.Unmarshal(b, &m); err != nil {

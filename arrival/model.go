@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// ArrivalModel says how requests arrive. [Burst], [Constant], [Poisson],
-// [Sessions] and [Sweep] make one, [Parse] reads one from text, and decoding JSON
-// goes through the same constructors. It is comparable by [ArrivalModel.Equal].
+// ArrivalModel says how requests arrive. [Burst], [Constant], [Poisson], [Gamma],
+// [Weibull], [Ramp], [Replay], [Sessions], [SessionsOf], [ReplaySessions] and [Sweep] make
+// one, [Parse] reads one from text, and decoding JSON goes through the same constructors.
+// It is comparable by [ArrivalModel.Equal].
 type ArrivalModel struct{ m model }
 
 // model is what a kind of arrival implements. Exactly one of open, closed and
@@ -34,17 +35,23 @@ type opened interface {
 // closed is a model whose sessions start the next request after their own last one.
 type closed interface {
 	sessions() int
-	// think returns a session's think times in order; the first one is waited for
-	// before the session's first request.
-	think(session int) func() time.Duration
+	// think returns a session's think times in order, and false when the session is over;
+	// the first one is waited for before the session's first request.
+	think(session int) func() (wait time.Duration, more bool)
 }
 
 type swept interface{ levels() []ArrivalModel }
 
-// finite is an open model that ends by itself after so many requests.
+// finite is an open model of one moment: so many requests and no more.
 type finite interface{ requests() int }
 
-// labelled models have a form of text that [Parse] reads.
+// ending models come to an end by themselves after some time.
+type ending interface{ ends() }
+
+// tacit models leave something unsaid in their JSON, as old records do; explicit says it.
+type tacit interface{ explicit() model }
+
+// labelled models have a short form, where one can the text that [Parse] reads.
 type labelled interface{ label() string }
 
 // kind is one registered kind of arrival.
@@ -88,8 +95,8 @@ func (a ArrivalModel) String() string {
 // due time.
 func (a ArrivalModel) Open() bool { _, ok := a.m.(opened); return ok }
 
-// Requests returns the number of requests after which the model ends by itself, 0 when
-// it does not.
+// Requests returns the number of requests of a model that is over in a moment, such as a
+// burst; 0 for those that go on for some time, whether or not they end.
 func (a ArrivalModel) Requests() int {
 	if f, ok := a.m.(finite); ok {
 		return f.requests()
@@ -97,7 +104,8 @@ func (a ArrivalModel) Requests() int {
 	return 0
 }
 
-// Label returns the model in the short form that [Parse] reads, without its seed.
+// Label returns the model in the short form that [Parse] reads, without its seed. A replay
+// has a form of its own: what was replayed, not the file that it was read from.
 func (a ArrivalModel) Label() string {
 	if l, ok := a.m.(labelled); ok {
 		return l.label()
@@ -135,12 +143,19 @@ func (a ArrivalModel) Levels() []ArrivalModel {
 
 // Equal reports whether two models are the same kind with the same parameters.
 func (a ArrivalModel) Equal(o ArrivalModel) bool {
-	if a.IsZero() || o.IsZero() {
+	if a.IsZero() || o.IsZero() || a.Kind() != o.Kind() {
 		return a.IsZero() && o.IsZero()
 	}
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(o)
+	x, errX := json.Marshal(a.explicit())
+	y, errY := json.Marshal(o.explicit())
 	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+func (a ArrivalModel) explicit() ArrivalModel {
+	if t, ok := a.m.(tacit); ok {
+		return ArrivalModel{t.explicit()}
+	}
+	return a
 }
 
 // MarshalJSON refuses the zero model.

@@ -85,6 +85,18 @@ func (a arguments) rate(key string) (float64, error) {
 	return r, nil
 }
 
+func (a arguments) number(key string) (float64, error) {
+	v, ok := a.take(key)
+	if !ok {
+		return 0, fmt.Errorf("%s is missing", key)
+	}
+	n, err := strconv.ParseFloat(v, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s=%.20q is no number", key, v)
+	}
+	return n, nil
+}
+
 func (a arguments) duration(key string, absent time.Duration) (time.Duration, error) {
 	v, ok := a.take(key)
 	if !ok {

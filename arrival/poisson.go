@@ -72,6 +72,6 @@ func (p poisson) spec() any {
 func (p poisson) gaps() func() (time.Duration, bool) {
 	s := newStream(p.seed, "arrival", 0)
 	return func() (time.Duration, bool) {
-		return time.Duration(s.exponential(1/p.rate) * float64(time.Second)), true
+		return span(s.exponential(1 / p.rate)), true
 	}
 }

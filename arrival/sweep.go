@@ -69,3 +69,11 @@ func (s sweep) spec() any {
 }
 
 func (s sweep) levels() []ArrivalModel { return append([]ArrivalModel(nil), s.models...) }
+
+func (s sweep) explicit() model {
+	out := sweep{s.levels()}
+	for i, m := range out.models {
+		out.models[i] = m.explicit()
+	}
+	return out
+}

@@ -99,7 +99,7 @@ func TestWhatTheClientsOwnErrorLeaves(t *testing.T) {
 	if trust := (record.Calibration{}).Judge(200*ms, 20*ms); trust.ITLUntrusted == "" || trust.Void() != nil {
 		t.Errorf("not calibrated: %+v", trust)
 	}
-	if got := (record.Trust{ITLUntrusted: "a"}).And(record.Trust{ITLUntrusted: "b", ClientLimited: "c"}); got != (record.Trust{ITLUntrusted: "a", ClientLimited: "c"}) {
+	if got := (record.ClientTrust{ITLUntrusted: "a"}).And(record.ClientTrust{ITLUntrusted: "b", ClientLimited: "c"}); got != (record.ClientTrust{ITLUntrusted: "a", ClientLimited: "c"}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -35,6 +35,14 @@ func countColumn(name string, field func(*Sample) *gates.Count) column {
 	}}
 }
 
+func spanColumn(name string, field func(*Sample) *gates.Span) column {
+	return column{name, func(s Sample) any { return int64(field(&s).Or(absent)) }, func(s *Sample, n int64) {
+		if n >= 0 {
+			*field(s) = gates.SpanOf(time.Duration(n))
+		}
+	}}
+}
+
 func bitColumn(name string, field func(*Sample) *bool) column {
 	return column{name, func(s Sample) any {
 		if *field(&s) {
@@ -50,6 +58,7 @@ var columns = []column{
 	numberColumn("session", func(s *Sample) *int { return &s.Session }),
 	numberColumn("turn", func(s *Sample) *int { return &s.Turn }),
 	numberColumn("block", func(s *Sample) *int { return &s.Block }),
+	numberColumn("cell", func(s *Sample) *int { return &s.Cell }),
 	durationColumn("due_ns", func(s *Sample) *time.Duration { return &s.Due }),
 	durationColumn("sent_ns", func(s *Sample) *time.Duration { return &s.Sent }),
 	durationColumn("dialled_ns", func(s *Sample) *time.Duration { return &s.Dialled }),
@@ -66,6 +75,9 @@ var columns = []column{
 	bitColumn("fresh", func(s *Sample) *bool { return &s.Fresh }),
 	bitColumn("warmup", func(s *Sample) *bool { return &s.Warmup }),
 	{"code", func(s Sample) any { return int(s.Code) }, func(s *Sample, n int64) { s.Code = Code(n) }},
+	spanColumn("engine_queue_ns", func(s *Sample) *gates.Span { return &s.EngineQueue }),
+	spanColumn("engine_prefill_ns", func(s *Sample) *gates.Span { return &s.EnginePrefill }),
+	spanColumn("engine_decode_ns", func(s *Sample) *gates.Span { return &s.EngineDecode }),
 }
 
 // sampleColumns names the columns of a row, in order; the outcome, a word, is the last.

@@ -29,12 +29,15 @@ var firstFigures = []string{
 type LevelParts struct {
 	// Arrival is the model that started the requests.
 	Arrival arrival.ArrivalModel
-	// Window runs from the level's origin to the end of its last request.
-	Window time.Duration
+	// Window runs from the level's origin to the end of its last request, From is where its
+	// warm-up has ended.
+	Window, From time.Duration
 	// Samples holds every request that was started, warm-up and failures included.
 	Samples []Sample
 	// ChunkGaps are the times between reads that carried text, of all good samples.
 	ChunkGaps []time.Duration
+	// ChunkGapsWithheld says why they are not to be believed.
+	ChunkGapsWithheld string
 	// TokenGaps are the times between tokens, token-weighted; nil when the tokens of
 	// a chunk are not known, with the reason in TokenGapsWithheld.
 	TokenGaps         []time.Duration
@@ -47,6 +50,20 @@ type LevelParts struct {
 	RatesWithheld string
 	// Void lists why the level's figures must not be used at all.
 	Void []string
+	// Warmup says by what rule the samples of the warm-up were told.
+	Warmup string
+	// Saturated says why the load was more than the server can take: what was measured then
+	// depends on how long it was waited, so that there is no figure, and no fault either.
+	Saturated string
+	// Growing says that prompts grow from request to request, and times with them.
+	Growing bool
+	// Mixed says why requests of several kinds share the level, which then has no figures of its
+	// own: see [Frozen].
+	Mixed string
+	// Calibrations are the client's own error before and beside the level.
+	Calibrations []Calibration
+	// Engine is the engine's own account of the window; the zero one is none.
+	Engine EngineWindow
 }
 
 // Level is one load point of a sweep. Its figures are a pure function of what it
@@ -60,9 +77,13 @@ type Level struct {
 	steady    steady
 	noRates   string
 	void      []string
+	conduct   conduct
 	figures   Figures
 	hasFigure bool
 	form      form
+	engine    EngineWindow
+
+	calibrations []Calibration
 }
 
 // form is the version in which a level is written: one that was read is written again as it
@@ -74,6 +95,15 @@ type form struct {
 
 var currentForm = form{sampleColumns(), definitions}
 
+// conduct is how a level was run, as far as its figures hang on it.
+type conduct struct {
+	FromNS    int64  `json:"measured_from_ns,omitempty"`
+	Warmup    string `json:"warmup_rule,omitempty"`
+	Saturated string `json:"saturated,omitempty"`
+	Growing   bool   `json:"prompts_grow,omitempty"`
+	Mixed     string `json:"mixed,omitempty"`
+}
+
 type steady struct {
 	Tokens int   `json:"tokens"`
 	ForNS  int64 `json:"for_ns"`
@@ -83,10 +113,14 @@ type steady struct {
 func NewLevel(p LevelParts) (Level, error) {
 	l := Level{
 		arrival: p.Arrival, window: p.Window, samples: slices.Clone(p.Samples), noRates: p.RatesWithheld, void: slices.Clone(p.Void),
-		chunkGap: newDistribution(p.ChunkGaps, ""),
+		chunkGap: newDistribution(p.ChunkGaps, p.ChunkGapsWithheld),
 		tokenGap: newDistribution(p.TokenGaps, p.TokenGapsWithheld),
 		steady:   steady{p.SteadyTokens, int64(p.SteadyFor)},
+		conduct:  conduct{int64(p.From), p.Warmup, p.Saturated, p.Growing, p.Mixed},
 		form:     currentForm,
+		engine:   p.Engine,
+
+		calibrations: slices.Clone(p.Calibrations),
 	}
 	return l.settled()
 }
@@ -99,8 +133,14 @@ func (l Level) settled() (Level, error) {
 	if len(l.arrival.Levels()) != 1 || l.arrival.Kind() == "sweep" {
 		return Level{}, errors.New("a level has one arrival model, not a sweep")
 	}
+	if from := time.Duration(l.conduct.FromNS); from < 0 || from >= l.window && l.window > 0 {
+		return Level{}, fmt.Errorf("a level of %v that is measured from %v on", l.window, from)
+	}
 	if l.window <= 0 || len(l.samples) == 0 {
 		return Level{}, fmt.Errorf("a level of %d requests in %v", len(l.samples), l.window)
+	}
+	if len(l.calibrations) > 2 || slices.ContainsFunc(l.calibrations, Calibration.IsZero) {
+		return Level{}, errors.New("a level is calibrated before it and beside it, and no more")
 	}
 	for i, s := range l.samples {
 		if err := s.check(); err != nil {
@@ -138,6 +178,10 @@ type Figures struct {
 	OutputTokens                     int         // median
 	PromptTokens, CachedTokens       gates.Count // medians, absent where nobody counted
 	FreshConnections, CoalescedReads int
+	// Dialled is the time that opening connections took, of the requests that opened one.
+	Dialled Distribution
+	// TTFTTrust and TPOTTrust say whether the blocks of the level agree.
+	TTFTTrust, TPOTTrust Trust
 }
 
 // minPerStream is the number of requests per stream below which a window has no
@@ -168,6 +212,13 @@ func (l Level) derive() Figures {
 	withheld := ""
 	if len(l.void) > 0 {
 		withheld = "the level is void: " + l.void[0]
+	} else if l.conduct.Saturated != "" {
+		withheld = "the load was more than the server can take: " + l.conduct.Saturated
+	}
+	if withheld == "" {
+		withheld = l.conduct.Mixed
+	}
+	if withheld != "" {
 		f.ChunkGap, f.ITL = newDistribution(nil, withheld), newDistribution(nil, withheld)
 	}
 	start := func(s Sample) time.Duration {
@@ -183,13 +234,10 @@ func (l Level) derive() Figures {
 	if withheld != "" {
 		noRates = withheld
 	}
-	f.TPOT = over(good, noRates, func(s Sample) (time.Duration, bool) {
-		if s.OutputTokens < 2 {
-			return 0, false
-		}
-		return (s.Last - s.First) / time.Duration(s.OutputTokens-1), true
-	})
-	f.InFlightMean, f.InFlightP99, f.InFlightPeak = inFlight(l.samples, l.window)
+	f.TPOT = over(good, noRates, tpot)
+	f.InFlightMean, f.InFlightP99, f.InFlightPeak = inFlight(l.samples, time.Duration(l.conduct.FromNS), l.window)
+	f.Dialled = over(l.samples, "", func(s Sample) (time.Duration, bool) { return s.Dialled, s.Dialled > 0 })
+	l.trust(&f, good, withheld, noRates, start)
 	if slices.ContainsFunc(good, func(s Sample) bool { _, ok := s.PromptTokens.N(); return ok }) {
 		f.PromptTokens = gates.CountOf(medianCount(good, func(s Sample) (int, bool) { return s.PromptTokens.N() }))
 	}
@@ -201,6 +249,28 @@ func (l Level) derive() Figures {
 	f.Decode = decodeRate(good, f, noRates)
 	f.Emitted = l.emitted(f, noRates)
 	return f
+}
+
+func tpot(s Sample) (time.Duration, bool) {
+	if s.OutputTokens < 2 {
+		return 0, false
+	}
+	return (s.Last - s.First) / time.Duration(s.OutputTokens-1), true
+}
+
+func (l Level) trust(f *Figures, good []Sample, noTTFT, noTPOT string, start func(Sample) time.Duration) {
+	ttft := func(s Sample) (time.Duration, bool) { return s.First - start(s), true }
+	of := func(what, withheld string, value func(Sample) (time.Duration, bool), size func(Sample) int) Trust {
+		if withheld != "" {
+			return Trust{Why: withheld}
+		}
+		if l.conduct.Growing {
+			value = levelled(good, value, size)
+		}
+		return trustOf(what, blocksOf(good, value), l.conduct.Growing)
+	}
+	f.TTFTTrust = of("TTFT", noTTFT, ttft, func(s Sample) int { return s.PromptTokens.Or(0) - s.CachedTokens.Or(0) })
+	f.TPOTTrust = of("TPOT", noTPOT, tpot, func(s Sample) int { return s.PromptTokens.Or(0) })
 }
 
 // uncounted is why a figure that needs the prompt's length is withheld.
@@ -294,18 +364,19 @@ func (l Level) emitted(f Figures, withheld string) Rate {
 }
 
 // inFlight integrates the number of requests between sending and the end of the
-// stream over the window: half-open intervals, departures before arrivals at equal
+// stream over the window from an instant on: half-open intervals, departures before arrivals at equal
 // times, failed requests included while they are in flight. p99 is the level that
 // is not exceeded for 99 % of the time.
-func inFlight(samples []Sample, window time.Duration) (mean float64, p99, peak int) {
+func inFlight(samples []Sample, from, to time.Duration) (mean float64, p99, peak int) {
+	window := to - from
 	type edge struct {
 		at   time.Duration
 		step int
 	}
 	var edges []edge
 	for _, s := range samples {
-		if s.End > s.Sent {
-			edges = append(edges, edge{s.Sent, 1}, edge{s.End, -1})
+		if start := max(s.Sent, from); s.End > start {
+			edges = append(edges, edge{start - from, 1}, edge{s.End - from, -1})
 		}
 	}
 	slices.SortFunc(edges, func(a, b edge) int {
@@ -341,11 +412,16 @@ type levelWire struct {
 	Void     []string             `json:"void,omitempty"`
 	NoRates  string               `json:"rates_withheld,omitempty"`
 	Steady   steady               `json:"steady"`
-	Columns  []string             `json:"sample_columns"`
-	Samples  [][]json.RawMessage  `json:"samples"`
-	ChunkGap distributionWire     `json:"chunk_gap"`
-	TokenGap distributionWire     `json:"itl"`
-	Figures  json.RawMessage      `json:"figures"`
+	conduct
+	Columns  []string            `json:"sample_columns"`
+	Samples  [][]json.RawMessage `json:"samples"`
+	ChunkGap distributionWire    `json:"chunk_gap"`
+	TokenGap distributionWire    `json:"itl"`
+	Figures  json.RawMessage     `json:"figures"`
+	Engine   json.RawMessage     `json:"engine,omitempty"`
+
+	Calibrations []Calibration          `json:"calibrations,omitempty"`
+	Gaps         *arrival.GapStatistics `json:"arrival_gaps,omitempty"`
 }
 
 type distributionWire struct {
@@ -380,6 +456,10 @@ func (l Level) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	engine, err := l.engine.encode()
+	if err != nil {
+		return nil, err
+	}
 	type wire struct {
 		levelWire
 		Samples  [][]any `json:"samples"`
@@ -388,9 +468,14 @@ func (l Level) encode() ([]byte, error) {
 	}
 	w := wire{
 		levelWire: levelWire{
-			Arrival: l.arrival, WindowNS: int64(l.window), Void: l.void, NoRates: l.noRates, Steady: l.steady, Columns: l.form.columns, Figures: figures,
+			Arrival: l.arrival, WindowNS: int64(l.window), Void: l.void, NoRates: l.noRates, Steady: l.steady, conduct: l.conduct, Columns: l.form.columns, Figures: figures, Engine: engine,
+			Calibrations: l.calibrations,
 		},
 		ChunkGap: l.chunkGap.wire(), TokenGap: l.tokenGap.wire(),
+	}
+	if l.form.definitions != firstDefinitions {
+		gaps := l.gaps()
+		w.Gaps = &gaps
 	}
 	for _, s := range l.samples {
 		w.Samples = append(w.Samples, s.row(l.form.columns))
@@ -407,7 +492,7 @@ func decodeLevel(raw []byte) (Level, error) {
 	if err != nil {
 		return Level{}, err
 	}
-	l := Level{arrival: w.Arrival, window: time.Duration(w.WindowNS), noRates: w.NoRates, void: w.Void, steady: w.Steady}
+	l := Level{arrival: w.Arrival, window: time.Duration(w.WindowNS), noRates: w.NoRates, void: w.Void, steady: w.Steady, conduct: w.conduct}
 	for i, row := range w.Samples {
 		s, err := read(row)
 		if err != nil {
@@ -419,6 +504,10 @@ func decodeLevel(raw []byte) (Level, error) {
 		return Level{}, err
 	}
 	if l.tokenGap, err = w.TokenGap.distribution(); err != nil {
+		return Level{}, err
+	}
+	l.calibrations = w.Calibrations
+	if l.engine, err = decodeEngine(w.Engine); err != nil {
 		return Level{}, err
 	}
 	if l, err = l.settled(); err != nil {
@@ -493,9 +582,13 @@ func (f Figures) wire() any {
 		CachedTokens     gates.Count     `json:"cached_tokens_p50"`
 		FreshConnections int             `json:"fresh_connections"`
 		CoalescedReads   int             `json:"coalesced_reads"`
+		Dialled          any             `json:"dialled"`
+		TTFTTrust        Trust           `json:"ttft_trust"`
+		TPOTTrust        Trust           `json:"tpot_trust"`
 	}{
 		definitions, f.Issued, f.Good, f.Warmup, f.Failed, f.TTFT.wire(), f.TTFO.wire(), f.TPOT.wire(), f.ITL.wire(), f.ChunkGap.wire(),
 		f.E2E.wire(), f.DispatchLag.wire(), f.PrefillNominal.wire(), f.PrefillComputed.wire(), f.Decode.wire(), f.Emitted.wire(),
 		f.InFlightMean, f.InFlightP99, f.InFlightPeak, f.PromptTokens, f.OutputTokens, f.CachedTokens, f.FreshConnections, f.CoalescedReads,
+		f.Dialled.wire(), f.TTFTTrust, f.TPOTTrust,
 	}
 }

@@ -47,8 +47,13 @@ type Workload struct {
 // Measurements are the levels of one sweep and what was sent. On their own they
 // have no mouth: see the package comment.
 type Measurements struct {
-	workload Workload
-	levels   []Level
+	workload   Workload
+	levels     []Level
+	rungs      []Rung
+	depthsLeft []string
+	depthFit   DepthFit
+	frozen     *Frozen
+	objectives Objectives
 }
 
 // NewMeasurements returns the measurements; at least one level is needed.
@@ -76,7 +81,7 @@ func NewMeasurements(w Workload, levels []Level) (Measurements, error) {
 	for i := range w.Caveats {
 		w.Caveats[i] = gates.Printable(w.Caveats[i], 300)
 	}
-	return Measurements{w, slices.Clone(levels)}, nil
+	return Measurements{workload: w, levels: slices.Clone(levels)}, nil
 }
 
 // IsZero reports whether nothing was measured.
@@ -115,16 +120,26 @@ func (l Level) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "level (un
 type measurementsWire struct {
 	Workload Workload          `json:"workload"`
 	Levels   []json.RawMessage `json:"levels"`
+	Ladder   *ladderWire       `json:"ladder,omitempty"`
+	Frozen   *Frozen           `json:"frozen,omitempty"`
+	Service  json.RawMessage   `json:"service,omitempty"`
 }
 
 func (m Measurements) encode() (json.RawMessage, error) {
-	w := measurementsWire{Workload: m.workload}
+	w := measurementsWire{Workload: m.workload, Frozen: m.frozen}
 	for _, l := range m.levels {
 		raw, err := l.encode()
 		if err != nil {
 			return nil, err
 		}
 		w.Levels = append(w.Levels, raw)
+	}
+	var err error
+	if w.Ladder, err = m.encodeLadder(); err != nil {
+		return nil, err
+	}
+	if w.Service, err = m.encodeService(); err != nil {
+		return nil, err
 	}
 	return json.Marshal(w)
 }
@@ -142,5 +157,15 @@ func decodeMeasurements(raw json.RawMessage) (Measurements, error) {
 		}
 		levels = append(levels, l)
 	}
-	return NewMeasurements(w.Workload, levels)
+	m, err := NewMeasurements(w.Workload, levels)
+	if err != nil {
+		return m, err
+	}
+	if m, err = m.decodeLadder(w.Ladder); err != nil {
+		return m, err
+	}
+	if m, err = m.decodeService(w.Service); err != nil || w.Frozen == nil {
+		return m, err
+	}
+	return m.WithFrozen(*w.Frozen)
 }

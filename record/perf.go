@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"infbench/arrival"
 	"infbench/gates"
@@ -88,6 +89,15 @@ func (p PerfRecord) Gates() gates.GateSet { return p.gates }
 // Arrival returns how the load arrived.
 func (p PerfRecord) Arrival() arrival.ArrivalModel { return p.arrival }
 
+// Definitions names the formulas by which the figures follow from the samples: figures of
+// different ones are never compared.
+func (p PerfRecord) Definitions() string {
+	for _, l := range p.measured.levels {
+		return l.form.definitions
+	}
+	return ""
+}
+
 // Workload returns what was sent.
 func (p PerfRecord) Workload() Workload { return p.measured.workload }
 
@@ -96,13 +106,22 @@ type Measured struct {
 	Arrival arrival.ArrivalModel
 	Void    []string
 	Figures Figures
+	// Engine is the engine's own account of the level.
+	Engine EngineFigures
+	// Calibrations are the client's own error before and beside the level; there are none in
+	// records of before.
+	Calibrations []Calibration
+	// Warmup says by what rule the warm-up was told.
+	Warmup string
+	// Gaps says how the requests really came.
+	Gaps arrival.GapStatistics
 }
 
 // Levels returns the levels with their figures, in the order of the sweep.
 func (p PerfRecord) Levels() []Measured {
 	var out []Measured
 	for _, l := range p.measured.levels {
-		out = append(out, Measured{l.arrival, slices.Clone(l.void), l.figures})
+		out = append(out, Measured{l.arrival, slices.Clone(l.void), l.figures, l.engineFigures(p.measured.workload.TokenSource), slices.Clone(l.calibrations), l.conduct.Warmup, l.gaps()})
 	}
 	return out
 }
@@ -199,4 +218,14 @@ func assemble(id Identity, g gates.GateSet, rawArrival, rawMeasured json.RawMess
 		return PerfRecord{}, fmt.Errorf("measurements: %w", err)
 	}
 	return NewPerfRecord(id, g, a, m)
+}
+
+// gaps says how the requests of a level really came, in the order in which they were sent.
+func (l Level) gaps() arrival.GapStatistics {
+	var sent []time.Duration
+	for _, s := range l.samples {
+		sent = append(sent, s.Sent)
+	}
+	slices.Sort(sent)
+	return arrival.GapsOf(sent)
 }

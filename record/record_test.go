@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,15 +146,18 @@ func TestEditedFilesAreRefused(t *testing.T) {
 		"verdicts of another model": {func(v map[string]any) {
 			ledger(v)["subject"].(map[string]any)["model"] = "other"
 		}, "another subject"},
-		"arrival deleted":          {func(v map[string]any) { delete(numbers(v), "arrival") }, "no arrival model"},
-		"arrival null":             {func(v map[string]any) { numbers(v)["arrival"] = nil }, "no arrival model"},
-		"another arrival":          {func(v map[string]any) { numbers(v)["arrival"] = map[string]any{"kind": "burst", "requests": 3} }, "no arrival model"},
-		"arrival of a level gone":  {func(v map[string]any) { delete(level(v), "arrival") }, "no arrival model"},
-		"a figure made better":     {func(v map[string]any) { level(v)["figures"].(map[string]any)["good"] = 13 }, "do not follow"},
-		"a sample sent before due": {func(v map[string]any) { level(v)["samples"].([]any)[0].([]any)[3] = 1e15 }, "not in order"},
-		"numbers under verdicts":   {func(v map[string]any) { v["kind"] = "verdicts" }, "ungated"},
-		"performance without any":  {func(v map[string]any) { delete(v, "performance") }, "does not fit"},
-		"the exit code changed":    {func(v map[string]any) { v["exit"] = 0.0 + 2 }, "digest does not fit"},
+		"arrival deleted":         {func(v map[string]any) { delete(numbers(v), "arrival") }, "no arrival model"},
+		"arrival null":            {func(v map[string]any) { numbers(v)["arrival"] = nil }, "no arrival model"},
+		"another arrival":         {func(v map[string]any) { numbers(v)["arrival"] = map[string]any{"kind": "burst", "requests": 3} }, "no arrival model"},
+		"arrival of a level gone": {func(v map[string]any) { delete(level(v), "arrival") }, "no arrival model"},
+		"a figure made better":    {func(v map[string]any) { level(v)["figures"].(map[string]any)["good"] = 13 }, "do not follow"},
+		"a sample sent before due": {func(v map[string]any) {
+			due := slices.Index(level(v)["sample_columns"].([]any), any("due_ns"))
+			level(v)["samples"].([]any)[0].([]any)[due] = 1e15
+		}, "not in order"},
+		"numbers under verdicts":  {func(v map[string]any) { v["kind"] = "verdicts" }, "ungated"},
+		"performance without any": {func(v map[string]any) { delete(v, "performance") }, "does not fit"},
+		"the exit code changed":   {func(v map[string]any) { v["exit"] = 0.0 + 2 }, "digest does not fit"},
 		"another image": {func(v map[string]any) {
 			v["identity"].(map[string]any)["image"].(map[string]any)["value"] = "sha256:ff"
 		}, "digest does not fit"},

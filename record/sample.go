@@ -53,12 +53,20 @@ type Sample struct {
 	Warmup bool
 	// Block counts the repeats of a level's load from 0.
 	Block int
+	// Cell is the kind of request of a frozen workload, from 0.
+	Cell int
 	// Dialled is the time that opening a connection took, 0 where one was used again.
 	Dialled time.Duration
 	// Code says whether the answer holds the code that its prompt asked for.
 	Code    Code
 	Outcome Outcome
+	// EngineQueue, EnginePrefill and EngineDecode are what the engine told of this request
+	// alone: to its first step, from there to its first token, from there to its last.
+	EngineQueue, EnginePrefill, EngineDecode gates.Span
 }
+
+// maxBlocks bounds the repeat blocks of a level.
+const maxBlocks = 1000
 
 // Code says how an answer stands to the code that its prompt asked for.
 type Code int
@@ -82,7 +90,7 @@ func (s Sample) check() error {
 	if s.PromptTokens.Or(0) < 0 || s.OutputTokens < 0 || s.Chunks < 0 || s.Coalesced < 0 || s.MaxGap < 0 {
 		bad("a count is negative")
 	}
-	if s.Block < 0 || s.Dialled < 0 || s.Code < CodeUnasked || s.Code > CodeMissing {
+	if s.Block < 0 || s.Block >= maxBlocks || s.Cell < 0 || s.Dialled < 0 || s.Code < CodeUnasked || s.Code > CodeMissing {
 		bad("block %d, dialled in %v, code %d", s.Block, s.Dialled, s.Code)
 	}
 	if n, ok := s.CachedTokens.N(); ok && n < 0 {

@@ -28,7 +28,7 @@ func NewRunID(start time.Time) string {
 // Store appends runs to one record file. Until the run has ended its draft lies
 // beside the file, so that what was measured survives a crash or a kill.
 type Store struct {
-	path, draft string
+	path, draft, journal string
 }
 
 // Open prepares the file at path for the run of that id and proves, before any load
@@ -51,7 +51,8 @@ func Open(path, id string) (*Store, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("record file %s is not a regular file", path)
 	}
-	s := &Store{path: path, draft: strings.TrimSuffix(path, ".jsonl") + "." + id + ".unfinished.jsonl"}
+	base := strings.TrimSuffix(path, ".jsonl") + "." + id
+	s := &Store{path: path, draft: base + ".unfinished.jsonl", journal: base + ".journal"}
 	if err := s.lay(make([]byte, draftProbe)); err != nil {
 		s.Discard()
 		if absent != nil {
@@ -68,6 +69,9 @@ const draftProbe = 64 << 10
 
 // Path returns the record file's path.
 func (s *Store) Path() string { return s.path }
+
+// Journal returns where the run's journal lies.
+func (s *Store) Journal() string { return s.journal }
 
 // Remove removes the record file where it is still empty: for a file that was opened
 // only to find out whether it can be.

@@ -1,145 +1,116 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
+
+	"infbench/internal/trend"
 )
 
-// The budgets of the client's own error. See [Calibration.Judge].
-const (
-	// A gap between tokens is believed when the 99th percentile of the read lag is within
-	// the larger of these.
-	lagBudget      = time.Millisecond
-	lagBudgetShare = 20 // of the TPOT: 5 %
-	// A start is on time within the larger of these.
-	dispatchBudget      = 5 * time.Millisecond
-	dispatchBudgetShare = 100 // of the TTFT: 1 %
-	// No single start may be later.
-	dispatchMost = 50 * time.Millisecond
-	// A client that reads a token half a gap late, or is that wrong about the first one, does
-	// not keep up: its medians are its own.
-	ttftBudget      = time.Millisecond
-	ttftBudgetShare = 50 // of the TTFT: 2 %, for the median of the error
-	ttftWorstShare  = 10 // of the TTFT: 10 %, for its 99th percentile
-	ttftWorstBudget = 10 * time.Millisecond
-	// More chunks than this share of them in a read with others, and gaps are made up.
-	coalescedPercent = 10
-)
-
-// Trust is what the client's own error leaves of a level's figures. The zero Trust takes
-// nothing away. Each field says why, in words for the level, or is "".
+// Trust says whether the blocks of a level agree with each other: whether a value taken
+// from it would come out again. The zero Trust says nothing.
 type Trust struct {
-	// ITLUntrusted: the times between tokens and between chunks are not to be believed;
-	// TTFT, TPOT and end-to-end times are.
-	ITLUntrusted string
-	// LateDispatch: the requests did not start when they should have. The level is void.
-	LateDispatch string
-	// ClientLimited: the client did not keep up. All figures of the level are withheld.
-	ClientLimited string
+	// Verdict is "agree", "untrusted", "drifting", or "" where it is withheld.
+	Verdict string `json:"verdict,omitempty"`
+	// Why says in words what was seen, or why there is no verdict.
+	Why string `json:"why"`
 }
 
-// And returns what both leave.
-func (t Trust) And(o Trust) Trust {
-	first := func(a, b string) string {
-		if a != "" {
-			return a
-		}
-		return b
+// The verdicts of a [Trust].
+const (
+	Agree     = "agree"
+	Untrusted = "untrusted"
+	Drifting  = "drifting"
+)
+
+// leastPerBlock is the number of values that a block needs, and from manyPerBlock on the
+// interquartile range says more about its spread than the range: with three blocks of five
+// the false alarm is then 2.6 %, with three of ten 7 %.
+const (
+	leastPerBlock = 5
+	manyPerBlock  = 10
+	// driftLevel is half of the two-sided level at which a trend counts.
+	driftLevel = 0.005
+)
+
+// trustOf compares repeat blocks: untrusted where the medians of the blocks lie further apart
+// than the values within a block do, drifting where the values rise or fall with their order
+// (Mann–Kendall, two-sided, at 1 %). Blocks hold the values in the order of their requests.
+func trustOf(what string, blocks [][]time.Duration, mayGrow bool) Trust {
+	if len(blocks) < 2 {
+		return Trust{Why: "the level is one block"}
 	}
-	return Trust{first(t.ITLUntrusted, o.ITLUntrusted), first(t.LateDispatch, o.LateDispatch), first(t.ClientLimited, o.ClientLimited)}
+	var medians, spreads []time.Duration
+	var all trend.Series
+	for i, b := range blocks {
+		if len(b) < leastPerBlock {
+			return Trust{Why: fmt.Sprintf("block %d of %d has %d good requests: %d each tell", i+1, len(blocks), len(b), leastPerBlock)}
+		}
+		for _, v := range b {
+			all.Add(float64(all.Len()), float64(v))
+		}
+		sorted := slices.Sorted(slices.Values(b))
+		medians = append(medians, nearest(sorted, 1, 2))
+		if len(sorted) < manyPerBlock {
+			spreads = append(spreads, sorted[len(sorted)-1]-sorted[0])
+		} else {
+			spreads = append(spreads, nearest(sorted, 3, 4)-nearest(sorted, 1, 4))
+		}
+	}
+	apart := slices.Max(medians) - slices.Min(medians)
+	slices.Sort(spreads)
+	if within := nearest(spreads, 1, 2); apart > within {
+		return Trust{Untrusted, fmt.Sprintf("the medians of %s of %d blocks lie %v apart, the values within a block %v", what, len(blocks), apart.Round(time.Microsecond), within.Round(time.Microsecond))}
+	}
+	if rises, falls := all.Against(0); !mayGrow && min(rises, falls) <= driftLevel {
+		way := "rises"
+		if falls < rises {
+			way = "falls"
+		}
+		return Trust{Drifting, fmt.Sprintf("%s %s from request to request over the level", what, way)}
+	}
+	return Trust{Agree, fmt.Sprintf("%d blocks agree in %s", len(blocks), what)}
 }
 
-// Void returns why all figures must be withheld, nil when some may stand.
-func (t Trust) Void() []string {
-	var out []string
-	for _, why := range []string{t.ClientLimited, t.LateDispatch} {
-		if why != "" {
-			out = append(out, why)
+// nearest is the nearest-rank quantile num/den of sorted values.
+func nearest(sorted []time.Duration, num, den int) time.Duration {
+	return sorted[(len(sorted)*num+den-1)/den-1]
+}
+
+// blocksOf groups the values of good samples by their repeat block.
+func blocksOf(good []Sample, value func(Sample) (time.Duration, bool)) [][]time.Duration {
+	var out [][]time.Duration
+	for _, s := range good {
+		for len(out) <= s.Block {
+			out = append(out, nil)
+		}
+		if v, ok := value(s); ok {
+			out[s.Block] = append(out[s.Block], v)
 		}
 	}
 	return out
 }
 
-// Judge says what the calibration leaves of a level with these medians; 0 where there is
-// none. A level that was not calibrated is not trusted with the times between tokens. A
-// percentile that the sample cannot carry accuses nobody.
-func (c Calibration) Judge(ttft, tpot time.Duration) Trust {
-	if c.IsZero() {
-		return Trust{ITLUntrusted: "itl_untrusted: the client was not calibrated"}
-	}
-	var t Trust
-	under := "with " + streams(c.streams)
-	limit, budget := max(lagBudget, tpot/2), max(lagBudget, tpot/lagBudgetShare)
-	switch lag, _ := c.lag.p99.Value(); {
-	case lag > limit:
-		t.ClientLimited = fmt.Sprintf("client-limited: %s the client read tokens %v after they were sent (p99, it keeps up below %v)", under, brief(lag), brief(limit))
-	case lag > budget:
-		t.ITLUntrusted = fmt.Sprintf("itl_untrusted: %s the client read tokens %v after they were sent (p99, budget %v)", under, brief(lag), brief(budget))
-	}
-	for _, e := range []struct {
-		name   string
-		of     Estimate
-		budget time.Duration
-	}{{"p50", c.ttftError.p50, max(ttftBudget, ttft/ttftBudgetShare)}, {"p99", c.ttftError.p99, max(ttftWorstBudget, ttft/ttftWorstShare)}} {
-		if v, _ := e.of.Value(); v > e.budget {
-			t = t.And(Trust{ClientLimited: fmt.Sprintf("client-limited: %s the client's TTFT is %v too long (%s, budget %v)", under, brief(v), e.name, brief(e.budget))})
+// levelled returns values without what follows from the size of their requests, by the slope
+// of Theil and Sen: where prompts grow from turn to turn their times do too, and blocks would
+// differ for that alone.
+func levelled(good []Sample, value func(Sample) (time.Duration, bool), size func(Sample) int) func(Sample) (time.Duration, bool) {
+	bySize := slices.SortedFunc(slices.Values(good), func(a, b Sample) int { return cmp.Compare(size(a), size(b)) })
+	var s trend.Series
+	for _, g := range bySize {
+		if v, ok := value(g); ok {
+			s.Add(float64(size(g)), float64(v))
 		}
 	}
-	if p99, _ := c.dispatch.p99.Value(); p99 > startBudget(ttft) {
-		t.LateDispatch = fmt.Sprintf("late_dispatch: %s the client started requests %v late (p99, budget %v)", under, brief(p99), brief(startBudget(ttft)))
+	slope, ok := s.Slope()
+	if !ok {
+		return value
 	}
-	t = t.And(Trust{ITLUntrusted: JudgeCoalesced(c.coalesced, c.lag.n)})
-	if late, _ := c.late.p99.Value(); late > max(lateBudget, c.tpot) {
-		t = t.And(Trust{ITLUntrusted: fmt.Sprintf("itl_untrusted: here %s of a token each %v are sent %v late (p99), so what the client adds to them is not known", streams(c.streams), c.tpot, brief(late))})
+	middle := size(bySize[len(bySize)/2])
+	return func(g Sample) (time.Duration, bool) {
+		v, ok := value(g)
+		return v - time.Duration(slope*float64(size(g)-middle)), ok
 	}
-	return t
-}
-
-// JudgeBoth judges by what was seen beside the level where that is enough to have a 99th
-// percentile, since it was seen under the very load; by the calibration before it otherwise. The
-// starts are those of the calibration in any case. Either may be absent.
-func JudgeBoth(before, beside Calibration, ttft, tpot time.Duration) Trust {
-	if _, enough := beside.lag.p99.Value(); beside.IsZero() || !enough {
-		return before.Judge(ttft, tpot)
-	}
-	t := beside.Judge(ttft, tpot)
-	if !before.IsZero() {
-		t = t.And(Trust{LateDispatch: before.Judge(ttft, tpot).LateDispatch})
-	}
-	return t
-}
-
-// lateBudget is what the truth server may be late by, or a whole gap.
-const lateBudget = 5 * time.Millisecond
-
-func startBudget(ttft time.Duration) time.Duration {
-	return max(dispatchBudget, ttft/dispatchBudgetShare)
-}
-
-// JudgeDispatch says why the requests of a level with this median TTFT were not started on
-// time, "" when they were. It is for models by which a clock starts the requests.
-func JudgeDispatch(lag Distribution, ttft time.Duration) string {
-	budget := startBudget(ttft)
-	p99, carried := lag.p99.Value()
-	worst, _ := lag.max.Value()
-	if !(carried && p99 > budget) && worst <= max(dispatchMost, budget) {
-		return ""
-	}
-	return fmt.Sprintf("late_dispatch: requests were started up to %v late (p99 %s, budget %v)", brief(worst), lag.p99, brief(budget))
-}
-
-// JudgeCoalesced says why gaps between chunks are not believed when so many of them shared
-// a read with an earlier one, "" when they are.
-func JudgeCoalesced(coalesced, chunks int) string {
-	if chunks <= 0 || coalesced*100 <= coalescedPercent*chunks {
-		return ""
-	}
-	return fmt.Sprintf("itl_untrusted: %.0f %% of the chunks shared a read with an earlier one (at most %d %%)", 100*float64(coalesced)/float64(chunks), coalescedPercent)
-}
-
-func brief(d time.Duration) time.Duration {
-	if d >= 10*time.Millisecond {
-		return d.Round(100 * time.Microsecond)
-	}
-	return d.Round(time.Microsecond)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"infbench/gates"
+	"infbench/record"
 )
 
 // Event is a fact about a run, past tense, plain data. Renderers read events; they
@@ -49,13 +50,27 @@ type WorkStated struct {
 // there is none before the gates have passed and the level has ended.
 type LevelStarted struct {
 	Index, Of int
-	Arrival   string
-	Expected  time.Duration
+	// Depth is that of a rung of the ladder in tokens, 0 for a level of the sweep.
+	Depth    int
+	Arrival  string
+	Expected time.Duration
+	// Restored says that an earlier sitting has measured it.
+	Restored bool
+}
+
+// LevelProgress is a look at a load point that is being measured. Its figures are in Live,
+// which cannot be had without the gates and the arrival model.
+type LevelProgress struct {
+	Index, Of, Depth int
+	// Expected is how long the level starts requests, Left how long that and the
+	// later ones are expected to take yet.
+	Expected, Left time.Duration
+	Live           record.Live
 }
 
 // LevelFinished says how many requests of a load point came to a good end.
 type LevelFinished struct {
-	Index, Of, Issued, Good int
+	Index, Of, Depth, Issued, Good int
 }
 
 // Interrupted says that a person stopped the run.
@@ -68,5 +83,6 @@ func (CheckFinished) event() {}
 func (StageFinished) event() {}
 func (StageNotRun) event()   {}
 func (LevelStarted) event()  {}
+func (LevelProgress) event() {}
 func (LevelFinished) event() {}
 func (Interrupted) event()   {}

@@ -262,7 +262,7 @@ func (r *result) trust(s samples) {
 	if n := len(s.tpot); n > 0 {
 		tpot = slices.Sorted(slices.Values(s.tpot))[(n-1)/2]
 	}
-	trust := record.Trust{ITLUntrusted: record.JudgeCoalesced(r.Counts.Shared, r.Counts.Chunks)}
+	trust := record.ClientTrust{ITLUntrusted: record.JudgeCoalesced(r.Counts.Shared, r.Counts.Chunks)}
 	trust = trust.And(record.JudgeBoth(or(r.Calibration), or(r.Pulse), ttft, tpot))
 	if why := trust.ITLUntrusted; why != "" {
 		r.ITL, r.Chunk = nil, nil

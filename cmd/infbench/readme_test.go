@@ -26,10 +26,17 @@ var variable = []struct {
 	{regexp.MustCompile(`\b\d{8}T\d{6}Z-[0-9a-f]{8}\b`), "RUN"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?(m\d+s|ms|µs|ns|s|m)\b`), "VALUE"},
 	{regexp.MustCompile(`\b\d+(\.\d+)? tok/s`), "VALUE"},
+	{regexp.MustCompile(`\b\d+(\.\d+)? requests/s`), "VALUE"},
+	{regexp.MustCompile(`\b[\d,]+ tokens per hour`), "N tokens per hour"},
+	{regexp.MustCompile(`\b\d+ tokens deep`), "N tokens deep"},
+	{regexp.MustCompile(`\b\d+\.\d in flight`), "N in flight"},
+	{regexp.MustCompile(`\bpass, confident\b`), "pass"},
+	{regexp.MustCompile(`(sessions:n=\d+ +)\d+( +\d+ %)`), "${1}N$2"},
 	{regexp.MustCompile(`loopback:\d+`), "loopback:PORT"},
 	{regexp.MustCompile(`\d+/\d+  `), "N/N  "},
 	{regexp.MustCompile(`\d+\.\d+ \(peak \d+\)`), "N (peak N)"},
 	{regexp.MustCompile(`(VALUE +)\d+( +)`), "${1}N$2"},
+	{regexp.MustCompile(`((?:VALUE|—) +)\d+$`), "${1}N"},
 	{regexp.MustCompile(`\b\d+ checks\b`), "N checks"},
 	{regexp.MustCompile(`\band \d+ more: `), "and N more: "},
 	{regexp.MustCompile(`\d+ events with text in \d+ reads`), "N events with text in N reads"},
@@ -179,10 +186,7 @@ func TestExampleShowsEveryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range config.Keys() {
-		_, name, ok := strings.Cut(key, ".")
-		if !ok {
-			name = key
-		}
+		name := key[strings.LastIndexByte(key, '.')+1:]
 		if !regexp.MustCompile(`(?m)^(# )?(\[)?` + name + `\b`).Match(b) {
 			t.Errorf("example.toml does not show %s", key)
 		}

@@ -107,7 +107,7 @@ const longest = 30 * 24 * time.Hour
 // check returns what an exchange cannot be.
 func (x Exchange) check() error {
 	t := x.Answer.Timing
-	times := []time.Duration{x.Began, t.Wrote, t.Headers, t.FirstEvent, t.FirstToken, t.FirstAnswer, t.LastToken, t.Ended, t.Dialled, t.Engine.Prefill, t.Engine.Decode}
+	times := []time.Duration{x.Began, t.Wrote, t.Headers, t.FirstEvent, t.FirstToken, t.FirstAnswer, t.LastToken, t.Ended, t.Dialled, t.Engine.Prefill, t.Engine.Decode, t.Engine.Queue.Or(0)}
 	for _, m := range t.Marks {
 		times = append(times, m.At)
 	}

@@ -69,7 +69,7 @@ func unpacked(t testing.TB, b []byte) string {
 	return string(doc)
 }
 
-var equally = cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateEmpty(), cmp.AllowUnexported(gates.Count{}), cmpopts.IgnoreUnexported(endpoint.Answer{})}
+var equally = cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateEmpty(), cmp.AllowUnexported(gates.Count{}, gates.Span{}), cmpopts.IgnoreUnexported(endpoint.Answer{})}
 
 // bytesOf draws a text that a server may have sent: JSON, escapes, no UTF-8, nothing.
 func bytesOf(t *rapid.T, label string) string {
@@ -103,7 +103,7 @@ func anExchange(t *rapid.T) Exchange {
 			Timing: endpoint.Timing{
 				Headers: moment("headers"), FirstEvent: moment("event"), FirstToken: moment("token"), LastToken: moment("last"), Ended: moment("ended"),
 				Fresh: rapid.Bool().Draw(t, "fresh"), Reads: 3, Bytes: 99,
-				Engine: endpoint.EngineTiming{OutputTokens: counted("output"), Decode: moment("decode")},
+				Engine: endpoint.EngineTiming{OutputTokens: counted("output"), Decode: moment("decode"), Queue: gates.SpanOf(moment("queue")), Drafted: counted("drafted")},
 			},
 		},
 	}

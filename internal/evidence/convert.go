@@ -47,7 +47,7 @@ func (x Exchange) wire() (exchangeWire, error) {
 				Wrote: t.Wrote, Headers: t.Headers, FirstEvent: t.FirstEvent, FirstToken: t.FirstToken, FirstAnswer: t.FirstAnswer, LastToken: t.LastToken,
 				Ended: t.Ended, Fresh: t.Fresh, Dialled: t.Dialled, Resent: t.Resent, Reads: t.Reads, Bytes: t.Bytes,
 				Marks:  written(t.Marks, func(m endpoint.Mark) markWire { return markWire(m) }, &err),
-				Engine: engineWire{count{t.Engine.PromptTokens}, count{t.Engine.CachedTokens}, count{t.Engine.OutputTokens}, t.Engine.Prefill, t.Engine.Decode},
+				Engine: engineWire{count{t.Engine.PromptTokens}, count{t.Engine.CachedTokens}, count{t.Engine.OutputTokens}, t.Engine.Prefill, t.Engine.Decode, t.Engine.Queue, count{t.Engine.Drafted}, count{t.Engine.Accepted}},
 			},
 		},
 	}
@@ -90,8 +90,11 @@ func (w exchangeWire) exchange() (Exchange, error) {
 			Timing: endpoint.Timing{
 				Wrote: t.Wrote, Headers: t.Headers, FirstEvent: t.FirstEvent, FirstToken: t.FirstToken, FirstAnswer: t.FirstAnswer, LastToken: t.LastToken,
 				Ended: t.Ended, Fresh: t.Fresh, Dialled: t.Dialled, Resent: t.Resent, Reads: t.Reads, Bytes: t.Bytes,
-				Marks:  read(t.Marks, maxMarks, func(m markWire) endpoint.Mark { return endpoint.Mark(m) }, &err),
-				Engine: endpoint.EngineTiming{PromptTokens: t.Engine.Prompt.Count, CachedTokens: t.Engine.Cached.Count, OutputTokens: t.Engine.Output.Count, Prefill: t.Engine.Prefill, Decode: t.Engine.Decode},
+				Marks: read(t.Marks, maxMarks, func(m markWire) endpoint.Mark { return endpoint.Mark(m) }, &err),
+				Engine: endpoint.EngineTiming{
+					PromptTokens: t.Engine.Prompt.Count, CachedTokens: t.Engine.Cached.Count, OutputTokens: t.Engine.Output.Count, Drafted: t.Engine.Drafted.Count, Accepted: t.Engine.Accepted.Count,
+					Queue: t.Engine.Queue, Prefill: t.Engine.Prefill, Decode: t.Engine.Decode,
+				},
 			},
 		},
 	}

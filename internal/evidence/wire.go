@@ -195,9 +195,12 @@ type markWire struct {
 }
 
 type engineWire struct {
-	Prompt  count         `json:"prompt_tokens,omitzero"`
-	Cached  count         `json:"cached_tokens,omitzero"`
-	Output  count         `json:"output_tokens,omitzero"`
-	Prefill time.Duration `json:"prefill_ns,omitempty"`
-	Decode  time.Duration `json:"decode_ns,omitempty"`
+	Prompt   count         `json:"prompt_tokens,omitzero"`
+	Cached   count         `json:"cached_tokens,omitzero"`
+	Output   count         `json:"output_tokens,omitzero"`
+	Prefill  time.Duration `json:"prefill_ns,omitempty"`
+	Decode   time.Duration `json:"decode_ns,omitempty"`
+	Queue    gates.Span    `json:"queue_ns,omitzero"`
+	Drafted  count         `json:"drafted_tokens,omitzero"`
+	Accepted count         `json:"accepted_tokens,omitzero"`
 }

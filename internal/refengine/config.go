@@ -28,6 +28,7 @@ type Config struct {
 	ReasoningField string    // "reasoning", or "reasoning_content" as other servers have it
 	Version        string    // told at /version; "0"
 	Image          string    // image digest told at /version, for callers that run in a container; "": not told
+	RequestMetrics bool      // each answer tells its own times, as vLLM's do with --enable-per-request-metrics
 	Truth          io.Writer // receives one JSON line per finished request; nil: none
 }
 

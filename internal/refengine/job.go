@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"infbench/internal/batching"
@@ -210,6 +211,24 @@ func (j *job) appendUsage(dst []byte, n int) []byte {
 		dst = appendInt(append(dst, `,"completion_tokens_details":{"reasoning_tokens":`...), j.reasoned(n))
 		dst = append(dst, '}')
 	}
+	return append(dst, '}')
+}
+
+// appendMetrics appends the request's own times where they are told: they are known with its
+// last token.
+func (j *job) appendMetrics(dst []byte) []byte {
+	at, ok := j.seq.Scheduled()
+	if !j.engine.config.RequestMetrics || !ok || j.made < j.total() {
+		return dst
+	}
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	first, last := j.truth.FirstDue, j.lastDue
+	dst = append(dst, `,"metrics":{"time_to_first_token_ms":`...)
+	dst = strconv.AppendFloat(dst, ms(first-at), 'g', -1, 64)
+	dst = append(dst, `,"generation_time_ms":`...)
+	dst = strconv.AppendFloat(dst, ms(last-first), 'g', -1, 64)
+	dst = append(dst, `,"queue_time_ms":`...)
+	dst = strconv.AppendFloat(dst, ms(at-j.truth.Arrival), 'g', -1, 64)
 	return append(dst, '}')
 }
 

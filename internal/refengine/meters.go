@@ -20,21 +20,27 @@ type meters struct {
 	queue     histogram
 	prefill   histogram
 	decode    histogram
+	inference histogram
+	tpot      histogram
+	lengths   struct{ prompt, generated, computed histogram } // in tokens, of finished requests
 }
 
 var (
-	ttftBounds = []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}
-	itlBounds  = []float64{0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
-	longBounds = []float64{0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
+	ttftBounds  = []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}
+	itlBounds   = []float64{0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
+	tokenBounds = []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000}
+	longBounds  = []float64{0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
 )
 
 func newMeters() *meters {
-	return &meters{
+	m := &meters{
 		finishes: map[string]int{"stop": 0, "length": 0, "abort": 0},
 		ttft:     newHistogram(ttftBounds), itl: newHistogram(itlBounds),
 		e2e: newHistogram(longBounds), queue: newHistogram(longBounds),
-		prefill: newHistogram(longBounds), decode: newHistogram(longBounds),
+		prefill: newHistogram(longBounds), decode: newHistogram(longBounds), inference: newHistogram(longBounds), tpot: newHistogram(itlBounds),
 	}
+	m.lengths.prompt, m.lengths.generated, m.lengths.computed = newHistogram(tokenBounds), newHistogram(tokenBounds), newHistogram(tokenBounds)
+	return m
 }
 
 type histogram struct {
@@ -47,8 +53,9 @@ func newHistogram(bounds []float64) histogram {
 	return histogram{bounds: bounds, counts: make([]int, len(bounds)+1)}
 }
 
-func (h *histogram) observe(d time.Duration) {
-	v := d.Seconds()
+func (h *histogram) observe(d time.Duration) { h.add(d.Seconds()) }
+
+func (h *histogram) add(v float64) {
 	i := 0
 	for i < len(h.bounds) && v > h.bounds[i] {
 		i++
@@ -93,4 +100,11 @@ func (m *meters) finished(t *Truth, lastDue time.Duration) {
 	m.queue.observe(t.Queue)
 	m.prefill.observe(t.FirstDue - t.Arrival - t.Queue)
 	m.decode.observe(lastDue - t.FirstDue)
+	m.inference.observe(lastDue - t.Arrival - t.Queue)
+	if t.OutputTokens > 1 {
+		m.tpot.observe((lastDue - t.FirstDue) / time.Duration(t.OutputTokens-1))
+	}
+	m.lengths.prompt.add(float64(t.PromptTokens))
+	m.lengths.generated.add(float64(t.OutputTokens))
+	m.lengths.computed.add(float64(t.PromptTokens - t.CachedTokens))
 }

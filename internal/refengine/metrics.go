@@ -100,6 +100,11 @@ func (e *Engine) counted(p *page) {
 	p.histogram("vllm:request_queue_time_seconds", "Histogram of time spent in WAITING phase for request.", &m.queue)
 	p.histogram("vllm:request_prefill_time_seconds", "Histogram of time spent in PREFILL phase for request.", &m.prefill)
 	p.histogram("vllm:request_decode_time_seconds", "Histogram of time spent in DECODE phase for request.", &m.decode)
+	p.histogram("vllm:request_inference_time_seconds", "Histogram of time spent in RUNNING phase for request.", &m.inference)
+	p.histogram("vllm:request_time_per_output_token_seconds", "Histogram of time per output token per request.", &m.tpot)
+	p.histogram("vllm:request_prompt_tokens", "Number of prefill tokens processed.", &m.lengths.prompt)
+	p.histogram("vllm:request_generation_tokens", "Number of generation tokens processed.", &m.lengths.generated)
+	p.histogram("vllm:request_prefill_kv_computed_tokens", "Histogram of new KV tokens computed during prefill (excluding cached tokens).", &m.lengths.computed)
 }
 
 func escapeLabel(s string) string {

@@ -37,7 +37,7 @@ func (j *job) appendTail(dst []byte) []byte {
 	if j.tokenIDs {
 		dst = appendIDs(append(dst, `,"token_ids":`...), j.script.ids)
 	}
-	dst = j.appendUsage(append(dst, `}],"usage":`...), j.total())
+	dst = j.appendMetrics(j.appendUsage(append(dst, `}],"usage":`...), j.total()))
 	if j.tokenIDs {
 		dst = appendIDs(append(dst, `,"prompt_token_ids":`...), j.prompt)
 	}

@@ -172,6 +172,8 @@ func TestCachedTokensAndMetrics(t *testing.T) {
 		"vllm:num_requests_running": 0, "vllm:num_requests_waiting": 0, "vllm:kv_cache_usage_perc": 0,
 		"vllm:time_to_first_token_seconds": 4, "vllm:inter_token_latency_seconds": 4, "vllm:e2e_request_latency_seconds": 4,
 		"vllm:request_queue_time_seconds": 4, "vllm:request_prefill_time_seconds": 4, "vllm:request_decode_time_seconds": 4,
+		"vllm:request_inference_time_seconds": 4, "vllm:request_time_per_output_token_seconds": 4,
+		"vllm:request_prompt_tokens": 4, "vllm:request_generation_tokens": 4, "vllm:request_prefill_kv_computed_tokens": 4,
 		"vllm:num_preemptions_total": 0, "vllm:cache_config_info": 1,
 	} {
 		if got, ok := m[name]; !ok || got != want {

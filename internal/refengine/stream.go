@@ -166,7 +166,7 @@ func (j *job) appendStopReason(dst []byte) []byte {
 func (s *stream) usage() {
 	s.begin()
 	s.buf = append(s.buf, `],"usage":`...)
-	s.buf = s.appendUsage(s.buf, s.made)
+	s.buf = s.appendMetrics(s.appendUsage(s.buf, s.made))
 	s.send(append(s.buf, "}\n\n"...))
 }
 

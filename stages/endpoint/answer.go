@@ -82,10 +82,18 @@ type Timing struct {
 	Engine EngineTiming
 }
 
-// EngineTiming is what llama.cpp reports under "timings". Zero where absent.
+// EngineTiming is what an engine reports of one request: llama.cpp under "timings", vLLM with
+// per-request metrics under "metrics". It is a claim: what is below 0, no number or longer
+// than a day is dropped, and nothing is worked out with it before it was compared with what
+// was seen. Zero where absent.
 type EngineTiming struct {
 	PromptTokens, CachedTokens, OutputTokens gates.Count
-	Prefill, Decode                          time.Duration
+	// Drafted and Accepted count tokens of speculative decoding.
+	Drafted, Accepted gates.Count
+	// Queue runs to the first step; it may be 0 and known.
+	Queue gates.Span
+	// Prefill runs from there to the first token, Decode from there to the last.
+	Prefill, Decode time.Duration
 }
 
 // Answer is everything that came back for one request.

@@ -54,10 +54,10 @@ func total(families map[string]*dto.MetricFamily, name, label, value string) gat
 		seen = true
 		sum += m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetUntyped().GetValue()
 	}
-	if !seen || sum < 0 || sum > 1e15 {
+	if !seen {
 		return gates.Count{}
 	}
-	return gates.CountOf(int(sum))
+	return whole(sum)
 }
 
 func holds(m *dto.Metric, label, value string) bool {
@@ -77,6 +77,16 @@ func minus(a, b gates.Count) gates.Count {
 		return gates.Count{}
 	}
 	return gates.CountOf(x - y)
+}
+
+// plus returns a+b where both are known.
+func plus(a, b gates.Count) gates.Count {
+	x, okX := a.N()
+	y, okY := b.N()
+	if !okX || !okY {
+		return gates.Count{}
+	}
+	return gates.CountOf(x + y)
 }
 
 // either returns a, or b where a is absent.

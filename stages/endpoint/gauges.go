@@ -3,7 +3,7 @@ package endpoint
 import (
 	"context"
 	"errors"
-	"math"
+	"slices"
 
 	dto "github.com/prometheus/client_model/go"
 
@@ -49,7 +49,7 @@ type gaugeNames struct {
 
 // gauges reads a page by the names of an engine.
 func (s *surface) gauges(ctx context.Context, n gaugeNames) (Gauges, error) {
-	m, err := s.scrape(ctx, n.path)
+	_, body, err := s.client.get(ctx, n.path)
 	var f *Failure
 	switch {
 	case errors.As(err, &f) && f.Status != 0:
@@ -57,22 +57,11 @@ func (s *surface) gauges(ctx context.Context, n gaugeNames) (Gauges, error) {
 	case err != nil:
 		return Gauges{}, err
 	}
-	first := func(names []string) gates.Count {
-		for _, name := range names {
-			if c := total(m, name, "", ""); c != (gates.Count{}) {
-				return c
-			}
-		}
-		return gates.Count{}
-	}
-	g := Gauges{Running: first(n.running), Waiting: first(n.waiting), Preempted: first(n.preempted), Output: first(n.output), ResidentBytes: first([]string{"process_resident_memory_bytes"})}
-	for _, name := range n.kv {
-		if share, ok := largest(m, name); ok && share >= 0 && share <= 1 {
-			g.KVPermille = gates.CountOf(int(math.Round(1000 * share)))
-			break
-		}
-	}
-	return g, nil
+	const resident = "process_resident_memory_bytes"
+	p := metricsPage(families(only(body, slices.Concat(n.running, n.waiting, n.kv, n.preempted, n.output, []string{resident}))))
+	return Gauges{
+		Running: p.count(n.running...), Waiting: p.count(n.waiting...), KVPermille: p.share(n.kv...), Preempted: p.count(n.preempted...), Output: p.count(n.output...), ResidentBytes: p.count(resident),
+	}, nil
 }
 
 // largest returns the largest value of a gauge over its label sets: of several engines the

@@ -111,3 +111,22 @@ func (e llamacpp) Counters(ctx context.Context) (Counters, error) {
 
 // Sees reports true: llama.cpp refuses pictures for a model without its vision part.
 func (llamacpp) Sees(context.Context) bool { return true }
+
+// Meter reads /metrics. Servers that count cached tokens add up the time of batches for
+// prompts, older ones that of each request; no server counts requests.
+func (e llamacpp) Meter(ctx context.Context) (Meter, error) {
+	m, err := e.s.scrape(ctx, "/metrics")
+	if err != nil {
+		return Meter{}, err
+	}
+	p := metricsPage(m)
+	cached, computed := p.count("llamacpp:prompt_tokens_cached_total"), p.count("llamacpp:prompt_tokens_total")
+	_, newer := cached.N()
+	return Meter{
+		Prompt: plus(computed, cached), Computed: computed, Cached: cached, Output: p.count("llamacpp:tokens_predicted_total"),
+		Drafted: p.count("llamacpp:spec_decode_num_draft_tokens_total"), Accepted: p.count("llamacpp:spec_decode_num_accepted_tokens_total"),
+		Prefill: p.seconds("llamacpp:prompt_seconds_total"), Decode: p.seconds("llamacpp:tokens_predicted_seconds_total"), Batched: newer,
+		Running: p.count("llamacpp:requests_processing"), Waiting: p.count("llamacpp:requests_deferred"), KVPermille: p.share("llamacpp:kv_cache_usage_ratio"),
+		Process: processStart(m),
+	}, nil
+}

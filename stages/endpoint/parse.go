@@ -176,6 +176,9 @@ func (s *assembly) object(root gjson.Result, ev Event) (c chunk) {
 				running = count(v.Get("predicted_n")).Or(-1)
 			}
 			s.timings(v)
+		case "metrics":
+			c.more = true
+			s.requestMetrics(v)
 		}
 		return true
 	})
@@ -385,15 +388,31 @@ func (s *assembly) timings(v gjson.Result) {
 	set(&e.PromptTokens, "prompt_n")
 	set(&e.CachedTokens, "cache_n")
 	set(&e.OutputTokens, "predicted_n")
-	e.Prefill = milliseconds(v.Get("prompt_ms"))
-	e.Decode = milliseconds(v.Get("predicted_ms"))
+	set(&e.Drafted, "draft_n")
+	set(&e.Accepted, "draft_n_accepted")
+	e.Prefill = milliseconds(v.Get("prompt_ms")).Or(0)
+	e.Decode = milliseconds(v.Get("predicted_ms")).Or(0)
 }
 
-func milliseconds(r gjson.Result) time.Duration {
-	if ms := r.Float(); ms > 0 && ms < 1e9 {
-		return time.Duration(ms * float64(time.Millisecond))
+// requestMetrics reads vLLM's metrics of one request. Its time to the first token begins when
+// the request is scheduled.
+func (s *assembly) requestMetrics(v gjson.Result) {
+	if !v.IsObject() {
+		return
 	}
-	return 0
+	e := &s.answer.Timing.Engine
+	e.Queue = milliseconds(v.Get("queue_time_ms"))
+	e.Prefill = milliseconds(v.Get("time_to_first_token_ms")).Or(0)
+	e.Decode = milliseconds(v.Get("generation_time_ms")).Or(0)
+}
+
+// milliseconds reads a time that an engine claims of a request, absent for what is none.
+func milliseconds(r gjson.Result) gates.Span {
+	const day = 24 * 60 * 60 * 1000
+	if ms := r.Num; r.Type == gjson.Number && ms >= 0 && ms <= day {
+		return gates.SpanOf(time.Duration(ms * float64(time.Millisecond)))
+	}
+	return gates.Span{}
 }
 
 // maxLogprobs bounds the entries kept of one answer.

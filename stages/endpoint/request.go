@@ -228,6 +228,9 @@ func (r Request) Text() string {
 	return string(b)
 }
 
+// Messages returns a copy of the messages.
+func (r Request) Messages() []openai.ChatCompletionMessage { return slices.Clone(r.messages) }
+
 // optional are the fields that a server may refuse, and where they stand; see
 // [Endpoint.Refused].
 var optional = []struct{ name, path string }{

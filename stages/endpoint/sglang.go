@@ -97,3 +97,23 @@ func (e sglang) Counters(ctx context.Context) (Counters, error) {
 func (e sglang) Sees(ctx context.Context) bool {
 	return e.s.json(ctx, "/get_model_info", "has_image_understanding").Bool()
 }
+
+// Meter reads /metrics. Every rank of an engine that is split over devices counts the same,
+// so that the first alone is read. The sum of the times between tokens is the time of
+// decoding; there is no other timer of it.
+func (e sglang) Meter(ctx context.Context) (Meter, error) {
+	m, err := e.s.scrape(ctx, "/metrics")
+	if err != nil {
+		return Meter{}, err
+	}
+	p := metricsPage(m).without("tp_rank", "0").without("pp_rank", "0")
+	cached, prompt := p.count("sglang:cached_tokens_total"), p.count("sglang:prompt_tokens_total")
+	return Meter{
+		Prompt: prompt, Computed: minus(prompt, cached), Cached: cached,
+		Output: p.count("sglang:generation_tokens_total"), Finished: p.count("sglang:num_requests_total"), Preempted: p.count("sglang:num_retracted_requests_total"),
+		Queue: p.timer("sglang:queue_time_seconds"), Prefill: p.histogram("sglang:per_stage_req_latency_seconds", "stage", "prefill_forward"),
+		TTFT: p.timer("sglang:time_to_first_token_seconds"), Gap: p.timer("sglang:inter_token_latency_seconds", "sglang:time_per_output_token_seconds"), E2E: p.timer("sglang:e2e_request_latency_seconds"),
+		Running: p.count("sglang:num_running_reqs"), Waiting: p.count("sglang:num_queue_reqs"), KVPermille: p.share("sglang:token_usage"),
+		Process: processStart(m),
+	}, nil
+}

@@ -57,3 +57,23 @@ func (e trtllm) Counters(ctx context.Context) (Counters, error) {
 		Output: total(m, "trtllm_generation_tokens_total", "", ""), Running: total(m, "trtllm_num_requests_running", "", ""), Waiting: total(m, "trtllm_num_requests_waiting", "", ""),
 	}, nil
 }
+
+// Meter reads /prometheus/metrics. Older builds write a colon behind the prefix.
+func (e trtllm) Meter(ctx context.Context) (Meter, error) {
+	m, err := e.s.scrape(ctx, "/prometheus/metrics")
+	if err != nil {
+		return Meter{}, err
+	}
+	p := metricsPage(m)
+	count := func(name string) gates.Count { return p.count("trtllm_"+name, "trtllm:"+name) }
+	timer := func(name string) Timer { return p.timer("trtllm_"+name, "trtllm:"+name) }
+	cached, prompt := count("prompt_cached_tokens_total"), count("prompt_tokens_total")
+	return Meter{
+		Prompt: prompt, Computed: minus(prompt, cached), Cached: cached, Output: count("generation_tokens_total"), Finished: count("request_success_total"),
+		Drafted: count("spec_decode_num_draft_tokens_total"), Accepted: count("spec_decode_num_accepted_tokens_total"),
+		Queue: timer("request_queue_time_seconds"), Prefill: timer("request_prefill_time_seconds"), Decode: timer("request_decode_time_seconds"),
+		TTFT: timer("time_to_first_token_seconds"), Gap: timer("time_per_output_token_seconds"), E2E: timer("e2e_request_latency_seconds"),
+		Running: count("num_requests_running"), Waiting: count("num_requests_waiting"), KVPermille: p.share("trtllm_kv_cache_utilization", "trtllm:kv_cache_utilization"),
+		Process: processStart(m),
+	}, nil
+}

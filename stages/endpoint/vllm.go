@@ -133,3 +133,24 @@ func (v vllm) FlushCache(ctx context.Context) error {
 
 // Sees reports true: vLLM refuses pictures for a model that has no eyes.
 func (vllm) Sees(context.Context) bool { return true }
+
+// Meter reads /metrics. Phase histograms fill when a request finishes.
+func (v vllm) Meter(ctx context.Context) (Meter, error) {
+	m, err := v.s.scrape(ctx, "/metrics")
+	if err != nil {
+		return Meter{}, err
+	}
+	p := metricsPage(m)
+	cached := either(p.count("vllm:prompt_tokens_cached_total"), total(m, "vllm:prompt_tokens_by_source_total", "source", "local_cache_hit"))
+	prompt := p.count("vllm:prompt_tokens_total")
+	return Meter{
+		Prompt: prompt, Computed: either(total(m, "vllm:prompt_tokens_by_source_total", "source", "local_compute"), minus(prompt, cached)), Cached: cached,
+		CacheQueries: p.count("vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"), CacheHits: p.count("vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"),
+		Output: p.count("vllm:generation_tokens_total"), Finished: p.count("vllm:request_success_total"), Preempted: p.count("vllm:num_preemptions_total"),
+		Drafted: p.count("vllm:spec_decode_num_draft_tokens_total"), Accepted: p.count("vllm:spec_decode_num_accepted_tokens_total"),
+		Queue: p.timer("vllm:request_queue_time_seconds"), Prefill: p.timer("vllm:request_prefill_time_seconds"), Decode: p.timer("vllm:request_decode_time_seconds"),
+		TTFT: p.timer("vllm:time_to_first_token_seconds"), Gap: p.timer("vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"), E2E: p.timer("vllm:e2e_request_latency_seconds"),
+		Running: p.count("vllm:num_requests_running"), Waiting: p.count("vllm:num_requests_waiting"), KVPermille: p.share("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"),
+		Process: processStart(m),
+	}, nil
+}

@@ -23,7 +23,7 @@ model gives it back alone, most answers under load must hold it too. Requests th
 	Next:   []string{"infbench stage3 --target URL", "a lower level of the sweep"},
 	Run: func(_ context.Context, s *Sweep) (gates.Finding, error) {
 		issued, rejected, cancelled, good, held := 0, 0, 0, 0, 0
-		for _, l := range s.levels {
+		for _, l := range s.everything() {
 			issued += l.issued
 			rejected += l.failed[record.Rejected]
 			cancelled += l.failed[record.Cancelled]

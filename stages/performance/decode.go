@@ -26,6 +26,7 @@ says little, since attention costs more with every token of context. Where the o
 		}
 		for _, l := range s.levels {
 			switch {
+			case l.saturated != "": // see performance/e2e
 			case len(l.void) > 0:
 				return gates.Warn("%s is void: %s", l.arrival, l.void[0]).Because("see performance/answers and performance/e2e"), nil
 			case l.good < 2:

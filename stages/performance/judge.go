@@ -17,8 +17,10 @@ type Asked struct {
 	// engine emits by itself counts against it.
 	OutputTokens int
 	Forced       bool
-	// Canary is the code that the prompt holds, of the run's Canaries; both may be absent.
+	// Canary is the code that the prompt asks for, of the run's Canaries; both may be absent. Own
+	// are other codes that stand in it.
 	Canary   gates.Canary
+	Own      []gates.Canary
 	Canaries *gates.Canaries
 	// Exact is for a load that is only one if every answer is as it was asked for: fewer
 	// tokens, another model's name or a stream without [DONE] then are no answer. Model is
@@ -44,7 +46,7 @@ func Judge(asked Asked, a endpoint.Answer) (record.Outcome, string) {
 		return record.Empty, "no text on any channel"
 	}
 	if asked.Canaries != nil {
-		if echo, seen := asked.Canaries.Judge(text, asked.Canary); echo == gates.Foreign {
+		if echo, seen := asked.Canaries.Judge(text, asked.Canary, asked.Own...); echo == gates.Foreign {
 			return record.Wrong, "the answer holds the code " + seen + " of another request"
 		}
 	}
@@ -88,7 +90,8 @@ func degenerate(asked Asked, text string) string {
 	if sameThroughout(text) {
 		return "one or two characters for ever: " + gates.Quote(text, 24)
 	}
-	if word := oneWord(text); word != "" {
+	// A model that is made to go on after its own end may well say one word until then.
+	if word := oneWord(text); word != "" && (!asked.Forced || asked.Exact) {
 		return "one word for ever: " + gates.Quote(word, 24)
 	}
 	for _, s := range gates.Degenerate(text, gates.TextContext{CutShort: true}) {
@@ -190,5 +193,18 @@ func outcomeOf(f *endpoint.Failure, status int) record.Outcome {
 }
 
 func (w *work) judge(p prompt, a endpoint.Answer) (record.Outcome, string) {
-	return Judge(Asked{OutputTokens: w.c.OutputTokens, Forced: w.forced, Canary: p.want, Canaries: w.ep.Canaries()}, a)
+	return Judge(Asked{OutputTokens: p.output, Forced: w.forced, Canary: p.want, Own: p.own, Canaries: w.ep.Canaries()}, a)
+}
+
+func (w *work) outputTokens(a endpoint.Answer) int {
+	switch w.source {
+	case record.EngineUsage:
+		return a.Usage.Completion.Or(0)
+	case record.ClientTokenizer:
+		if n, err := w.c.CountTokens(a.Content + a.Reasoning); err == nil {
+			return n
+		}
+	default:
+	}
+	return len(a.Timing.Marks)
 }

@@ -58,6 +58,9 @@ func TestChecksBothWays(t *testing.T) {
 			levels = []string{a}
 		}
 		c := quick()
+		if d, err := time.ParseDuration(gatetest.Field(fixture, "lasts")); err == nil {
+			c.PerLevel = d
+		}
 		c.late, _ = time.ParseDuration(gatetest.Field(fixture, "late"))
 		s, err := Measure(t.Context(), endpointtest.Open(t, fixture), proof(t), sweepOf(t, levels...), c, func(Progress) {})
 		if err != nil {

@@ -163,7 +163,7 @@ func commandOf(args []string) string {
 func newApp(c console) *cli.App {
 	commands := []*cli.Command{
 		runCommand(c), stageCommand(c, 0), stageCommand(c, 1), stageCommand(c, 2), stageCommand(c, 3), stageCommand(c, 4),
-		matrixCommand(c), checksCommand(c), explainCommand(c), engineCommand(c), faultproxyCommand(c), selftestCommand(c), probeCommand(c), replayCommand(c), parityCommand(c), soakCommand(c), demoCommand(c), versionCommand(c),
+		baselineCommand(c), compareCommand(c), listCommand(c), inspectCommand(c), matrixCommand(c), checksCommand(c), explainCommand(c), engineCommand(c), faultproxyCommand(c), selftestCommand(c), probeCommand(c), replayCommand(c), parityCommand(c), soakCommand(c), demoCommand(c), versionCommand(c),
 	}
 	for _, cmd := range commands {
 		cmd.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return err }
@@ -242,5 +242,5 @@ func onlyFiles(ctx *cli.Context) error {
 
 // coloured reports whether w is a terminal that wants colour.
 func coloured(ctx *cli.Context, w io.Writer) bool {
-	return !ctx.Bool("no-color") && os.Getenv("NO_COLOR") == "" && os.Getenv("CI") == "" && isTerminal(w)
+	return !ctx.Bool("no-color") && os.Getenv("NO_COLOR") == "" && os.Getenv("CI") == "" && drawable(w)
 }

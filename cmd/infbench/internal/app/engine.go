@@ -28,13 +28,14 @@ Examples:
 			&cli.IntFlag{Name: "max-queue", Usage: "most requests waiting before 503 (default 1024)"},
 			&cli.BoolFlag{Name: "no-prefix-cache", Usage: "compute every prompt in full"},
 			&cli.BoolFlag{Name: "thinks", Usage: "think before answering, in the reasoning channel"},
+			&cli.BoolFlag{Name: "request-metrics", Usage: "each answer tells its own times, as vLLM's do with --enable-per-request-metrics"},
 			&cli.StringFlag{Name: "api-key-env", Usage: "environment variable `NAME` that holds the key to ask for"},
 			&cli.StringFlag{Name: "truth", Usage: "`FILE` for one JSON line of true times per request"},
 		},
 		Action: func(ctx *cli.Context) error {
 			config := refengine.Config{
 				Model: ctx.String("model"), ContextLength: ctx.Int("context"), MaxRunning: ctx.Int("max-running"), MaxQueue: ctx.Int("max-queue"),
-				NoPrefixCache: ctx.Bool("no-prefix-cache"), Thinks: ctx.Bool("thinks"), Version: Version,
+				NoPrefixCache: ctx.Bool("no-prefix-cache"), Thinks: ctx.Bool("thinks"), RequestMetrics: ctx.Bool("request-metrics"), Version: Version,
 			}
 			if name := ctx.String("api-key-env"); name != "" {
 				if config.APIKey = os.Getenv(name); config.APIKey == "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,8 +13,10 @@ import (
 
 	"infbench/arrival"
 	"infbench/cmd/infbench/internal/config"
+	"infbench/gates"
 	"infbench/internal/whole"
 	"infbench/stages/correctness/parity"
+	"infbench/stages/hardware/power"
 	"infbench/stages/hardware/tree"
 	"infbench/stages/performance"
 )
@@ -35,6 +38,7 @@ type settings struct {
 	headers      map[string]string
 	workload     performance.Config
 	arrivals     []arrival.ArrivalModel
+	frozen       frozenSettings
 }
 
 func jsonFlag() cli.Flag {
@@ -70,6 +74,16 @@ func targetFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "deadline", DefaultText: "none", Usage: "longest time for all of it; what is not asked by then is a hard failure"},
 		&cli.StringFlag{Name: "image", Usage: "`DIGEST` of the container image, which the server cannot tell"},
 	}
+}
+
+// severalTargets lets the target be named more than once.
+func severalTargets(flags []cli.Flag) []cli.Flag {
+	for i, f := range flags {
+		if f.Names()[0] == "target" {
+			flags[i] = &cli.StringSliceFlag{Name: "target", Usage: "`URL` of the endpoint, such as http://127.0.0.1:8000; may be repeated: measured in turns, side by side"}
+		}
+	}
+	return flags
 }
 
 func checkpointFlags() []cli.Flag {
@@ -108,12 +122,18 @@ func correctnessFlags() []cli.Flag {
 
 func performanceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "arrival", DefaultText: "sessions:n=1, n=2, n=4", Usage: "`MODEL` of one level; may be repeated. Forms: " + strings.Join(arrival.Usage(), " · ")},
+		&cli.StringSliceFlag{Name: "arrival", DefaultText: "sessions:n=1, n=2, n=4, n=8", Usage: "`MODEL` of one level; may be repeated. Forms: " + strings.Join(arrival.Usage(), " · ")},
 		&cli.DurationFlag{Name: "per-level", DefaultText: "10s", Usage: "least time for which a level starts requests"},
 		&cli.IntFlag{Name: "requests", DefaultText: "no limit", Usage: "most requests of a level"},
-		&cli.IntFlag{Name: "prompt-tokens", DefaultText: "512", Usage: "length of the prompts"},
+		&cli.StringFlag{Name: "workload", DefaultText: "agent where every level has sessions and no length of prompts is given", Usage: "`NAME` of what is sent: " + strings.Join(performance.Workloads(), ", ")},
+		&cli.BoolFlag{Name: "past-saturation", Usage: "go on to heavier levels when more load only makes people wait longer"},
+		&cli.StringFlag{Name: "depths", DefaultText: "1024,8192,16384,… as far as the context goes", Usage: "prompt `LENGTHS` in tokens at which one stream's decoding is measured, or off"},
+		&cli.IntFlag{Name: "prompt-tokens", DefaultText: "512", Usage: "length of independent prompts"},
 		&cli.IntFlag{Name: "output-tokens", DefaultText: "64", Usage: "length of the answers"},
+		&cli.StringFlag{Name: "resume", Usage: "journal `FILE` of a run that was stopped while it measured: goes on at the level that was not over"},
 		&cli.StringFlag{Name: "tokenizer", Usage: "tokenizer.json `FILE` to count with where the server counts no tokens"},
+		tierFlag(),
+		&cli.StringFlag{Name: "dcgm", Usage: "`URL` of a DCGM exporter's page, such as http://127.0.0.1:9400/metrics: the power of the engine's accelerators"},
 	}
 }
 
@@ -132,7 +152,9 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 			*to = ctx.String(name)
 		}
 	}
-	over("target", &s.Target)
+	if err := s.targets(ctx); err != nil {
+		return s, err
+	}
 	over("model", &s.Model)
 	over("checkpoint", &s.Checkpoint)
 	over("revision", &s.Revision)
@@ -143,6 +165,7 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	over("device", &s.Hardware.Device)
 	over("engine-log", &s.Hardware.EngineLog)
 	over("tokenizer", &s.Performance.Tokenizer)
+	over("dcgm", &s.Performance.DCGM)
 	over("evidence", &s.Evidence)
 	s.evidence = evidenceOf(s.Evidence)
 	if s.Hardware.Device == "" {
@@ -201,13 +224,52 @@ func settingsOf(ctx *cli.Context) (settings, error) {
 	case s.line && s.json:
 		return s, usagef("--line and --json both want stdout; --report FILE keeps the JSON")
 	}
+	if s.Performance.DCGM != "" {
+		if _, err := power.DCGM(s.Performance.DCGM); err != nil {
+			return s, usagef("--dcgm: %v", err)
+		}
+	}
 	if err := s.load(ctx); err != nil {
 		return s, err
+	}
+	if ctx.Command.Name == "baseline" {
+		if err := s.loadFrozen(ctx); err != nil {
+			return s, err
+		}
 	}
 	if err := s.compared(ctx); err != nil {
 		return s, err
 	}
 	return s, s.secrets()
+}
+
+// targets settles which endpoints are asked: flags win over the file, of which a command that
+// asks one takes one.
+func (s *settings) targets(ctx *cli.Context) error {
+	flags := ctx.StringSlice("target")
+	if one := ctx.String("target"); len(flags) == 0 && one != "" {
+		flags = []string{one}
+	}
+	if len(flags) > 0 {
+		s.Target, s.Targets = "", flags
+	}
+	switch {
+	case len(s.Targets) == 0:
+	case len(s.Targets) == 1:
+		s.Target, s.Targets = s.Targets[0], nil
+	case !asksSeveral(ctx.Command):
+		return usagef("the configuration file names %d targets, and %s asks one: name it by --target", len(s.Targets), ctx.Command.Name)
+	default:
+		s.Target = s.Targets[0]
+	}
+	return nil
+}
+
+func asksSeveral(c *cli.Command) bool {
+	return slices.ContainsFunc(c.Flags, func(f cli.Flag) bool {
+		_, many := f.(*cli.StringSliceFlag)
+		return many && f.Names()[0] == "target"
+	})
 }
 
 // platformOf refuses a --platform that is none, before anything is read.
@@ -300,13 +362,19 @@ func (s *settings) load(ctx *cli.Context) error {
 		}
 	}
 	if len(s.arrivals) == 0 {
-		for _, n := range []int{1, 2, 4} {
+		for _, n := range []int{1, 2, 4, 8} {
 			m, err := arrival.Sessions(n, 0, arrival.DefaultSeed)
 			if err != nil {
 				return err
 			}
 			s.arrivals = append(s.arrivals, m)
 		}
+	}
+	if err := s.loadTiers(ctx); err != nil {
+		return err
+	}
+	if err := s.loadWorkload(ctx); err != nil {
+		return err
 	}
 	for _, m := range s.arrivals {
 		if d := m.FirstDue(); d >= s.workload.PerLevel {
@@ -324,7 +392,7 @@ func (s *settings) load(ctx *cli.Context) error {
 func splitModels(values []string) []string {
 	var out []string
 	for _, p := range separated(values) {
-		if len(out) > 0 && !strings.Contains(p, ":") && strings.Contains(p, "=") {
+		if key, _, pair := strings.Cut(p, "="); len(out) > 0 && pair && !strings.Contains(key, ":") {
 			out[len(out)-1] += "," + p
 			continue
 		}
@@ -346,5 +414,66 @@ func (s *settings) secrets() error {
 		}
 		s.headers[header] = value
 	}
+	return nil
+}
+
+// loadWorkload settles what is sent.
+func (s *settings) loadWorkload(ctx *cli.Context) error {
+	s.workload.Workload = s.Performance.Workload
+	if ctx.IsSet("workload") {
+		s.workload.Workload = ctx.String("workload")
+	}
+	s.workload.PastSaturation = s.Performance.PastSaturation || ctx.Bool("past-saturation")
+	if err := s.loadDepths(ctx); err != nil {
+		return err
+	}
+	w := s.workload.Workload
+	if w != "" && !slices.Contains(performance.Workloads(), w) {
+		return usagef("workload %q: want %s", gates.Printable(w, 40), strings.Join(performance.Workloads(), " or "))
+	}
+	if w != performance.Agent {
+		return nil
+	}
+	if s.workload.PromptTokens > 0 {
+		return usagef("an agent's prompts grow from turn to turn: a length of prompts goes with the workload %q", performance.Independent)
+	}
+	for _, m := range s.arrivals {
+		if m.Sessions() == 0 {
+			return usagef("an agent's next turn waits for its last answer, and %s does not: take sessions, or the workload %q", m.Label(), performance.Independent)
+		}
+	}
+	return nil
+}
+
+// maxDepths bounds a ladder.
+const maxDepths = 32
+
+// loadDepths settles the ladder of depths.
+func (s *settings) loadDepths(ctx *cli.Context) error {
+	depths := s.Performance.Depths
+	if ctx.IsSet("depths") {
+		depths = []int{}
+		if text := ctx.String("depths"); text != "off" {
+			for _, word := range strings.Split(text, ",") {
+				n, err := strconv.Atoi(strings.TrimSpace(word))
+				if err != nil {
+					return usagef("--depths %q: want lengths in tokens such as 1024,8192, or off", gates.Printable(text, 60))
+				}
+				depths = append(depths, n)
+			}
+		}
+	}
+	if depths == nil {
+		return nil
+	}
+	if len(depths) > maxDepths {
+		return usagef("%d depths: want at most %d", len(depths), maxDepths)
+	}
+	for i, n := range depths {
+		if n < 64 || n > maxNumber || i > 0 && n <= depths[i-1] {
+			return usagef("depth %d: want lengths of 64 tokens and more, ascending", n)
+		}
+	}
+	s.workload.Depths = depths
 	return nil
 }

@@ -46,6 +46,10 @@ type pipeline struct {
 	problem   string
 	abilities []record.Ability
 	kept      *keeper
+	journals  journals
+	beside    *beside // those that it takes turns with, nil for nobody
+	perf      record.PerfRecord
+	recorded  record.Run       // as it was kept
 	looking   sync.WaitGroup   // for the look at this machine
 	hardware  hardware.Subject // as stage 1 saw it
 	memory    hardware.Memory  // that the checkpoint shall fit, stage 0 alone
@@ -84,7 +88,11 @@ func (p *pipeline) stage(n gates.Stage) (stages.Stage, error) {
 		s, err := stages.Opened(p.openCorrectness, correctness.Checks())
 		return s.States(), err
 	default:
-		p.cache = performance.CacheIntent
+		if p.command == "baseline" {
+			p.cache = performance.FrozenIntent
+			return stages.Gated(p.measureFrozen, performance.Checks())
+		}
+		p.cache = performance.CacheIntent(performance.WorkloadOf(p.ses.set.workload, p.ses.set.arrivals))
 		return stages.Gated(p.measure, performance.Checks())
 	}
 }
@@ -146,29 +154,58 @@ func (p *pipeline) measure(ctx context.Context, proof gates.GateSet, emit func(s
 	if err := p.openStore(); err != nil {
 		return nil, err
 	}
+	if b := p.beside; b != nil {
+		if err := b.turns.take(b.index); err != nil {
+			return nil, err
+		}
+	}
 	model, err := arrival.Sweep(p.ses.set.arrivals...)
 	if err != nil {
 		return nil, err
 	}
+	c, err := p.measuring(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.Keep = func(w record.Workload) (performance.Keeping, error) { return p.keeping(proof, w) }
+	p.sweep, err = performance.Measure(ctx, ep, proof, model, c, p.progressed(emit))
+	return p.sweep, err
+}
+
+// measuring returns how the measurement is made, whatever is sent.
+func (p *pipeline) measuring(ctx context.Context) (performance.Config, error) {
 	c := p.ses.set.workload
 	c.Seed = p.ses.seed()
+	if b := p.beside; b != nil {
+		c.Seed, c.Beside = b.seed, b.caveats()
+		c.Turn = func() error { return b.turns.take(b.index) }
+	}
 	if path := p.ses.set.Performance.Tokenizer; path != "" {
 		t, err := tokens.Load(path)
 		if err != nil {
-			return nil, fmt.Errorf("tokenizer: %w", err)
+			return c, fmt.Errorf("tokenizer: %w", err)
 		}
 		c.CountTokens, c.TokenizedBy = t.Count, t.Impl()+" "+t.Fingerprint()
 	}
-	p.sweep, err = performance.Measure(ctx, ep, proof, model, c, func(g performance.Progress) {
+	c.Devices = p.ses.devices(ctx)
+	return c, nil
+}
+
+// progressed tells how far a measurement is, and keeps what there is so far.
+func (p *pipeline) progressed(emit func(stages.Event)) func(performance.Progress) {
+	return func(g performance.Progress) {
+		if !g.Live.IsZero() {
+			emit(stages.LevelProgress{Index: g.Index, Of: g.Of, Depth: g.Depth, Expected: g.Expected, Left: g.Left, Live: g.Live})
+			return
+		}
 		if g.Finished {
-			emit(stages.LevelFinished{Index: g.Index, Of: g.Of, Issued: g.Issued, Good: g.Good})
+			emit(stages.LevelFinished{Index: g.Index, Of: g.Of, Depth: g.Depth, Issued: g.Issued, Good: g.Good})
 			p.sweep = g.Sofar
 			p.draft()
 			return
 		}
-		emit(stages.LevelStarted{Index: g.Index, Of: g.Of, Arrival: g.Arrival, Expected: g.Expected})
-	})
-	return p.sweep, err
+		emit(stages.LevelStarted{Index: g.Index, Of: g.Of, Depth: g.Depth, Arrival: g.Arrival, Expected: g.Expected, Restored: g.Restored})
+	}
 }
 
 // identity returns who was examined, the host looked at: it goes into the record.
@@ -209,13 +246,14 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 	if err != nil {
 		return err
 	}
-	p.id, p.start = record.NewRunID(time.Now()), time.Now()
+	p.start = time.Now()
+	if p.id == "" {
+		p.id = record.NewRunID(p.start)
+	}
 	p.record = p.record || p.ses.set.Out != ""
-	if err := errors.Join(p.ses.set.reportable(), p.probeStore()); err != nil {
+	if err := errors.Join(p.ses.set.reportable(), p.probeStore(), p.openPast()); err != nil {
 		return usageError{p.ses.redactor.Text(err.Error())}
 	}
-	emit, closeProgress := p.progress()
-	p.emit = emit
 	var asked *asking
 	if p.ctx.Bool("explain") {
 		asked = &asking{}
@@ -225,6 +263,12 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 		asked.exchange(x)
 		p.kept.exchange(x)
 	}
+	if err := p.agrees(p.ctx.Context); err != nil {
+		p.endJournals(io.Discard, false)
+		return usageError{p.ses.redactor.Text(err.Error())}
+	}
+	emit, closeProgress := p.progress()
+	p.emit = emit
 	rep := plan.Run(p.ctx.Context, func(e stages.Event) {
 		emit(e)
 		p.kept.event(e)
@@ -262,8 +306,8 @@ func (p *pipeline) shownHost() record.Host {
 	return p.ses.host(p.ctx.Context)
 }
 
-// beside is what the document tells besides the verdicts.
-func (p *pipeline) beside() render.Beside {
+// besides is what the document tells besides the verdicts.
+func (p *pipeline) besides() render.Beside {
 	return render.Beside{Checkpoint: p.checkpoint(), Kernels: p.kernels(), Host: p.shownHost()}
 }
 
@@ -298,7 +342,7 @@ func (p *pipeline) progress() (func(stages.Event), func()) {
 	switch {
 	case p.ses.set.quiet:
 		return func(stages.Event) {}, func() {}
-	case isTerminal(p.c.err):
+	case drawable(p.c.err):
 		t := render.NewTerminal(p.c.err, render.Style{Colour: coloured(p.ctx, p.c.err)})
 		return t.Emit, t.Close
 	}
@@ -386,6 +430,8 @@ func (p *pipeline) finish(rep stages.Report) error {
 			where, p.problem = p.keep(run)
 		}
 	}
+	p.perf, p.recorded = perf, run
+	p.endJournals(p.c.err, where != "" && run.Parts().Ending.Complete)
 	exit := rep.Exit()
 	if rep.Interrupted && errors.Is(context.Cause(p.ctx.Context), errDeadline) && p.problem == "" {
 		p.problem = fmt.Sprintf("the deadline of %v has passed, and not everything was asked", p.ses.set.deadline)
@@ -406,7 +452,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 		return exitOf(exit)
 	}
 	if p.ses.set.json {
-		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.beside(), rep, about, where, perf); err != nil {
+		if err := render.JSON(p.c.out, p.command, exit, p.problem, p.ses.subject(p.cache), p.besides(), rep, about, where, perf); err != nil {
 			return reportError{exit, err}
 		}
 		return exitOf(exit)
@@ -417,7 +463,7 @@ func (p *pipeline) finish(rep stages.Report) error {
 // writeReport writes the JSON report to a file.
 func (p *pipeline) writeReport(path string, exit int, rep stages.Report, where string, perf record.PerfRecord) error {
 	return whole.Write(path, func(w io.Writer) error {
-		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.beside(), rep, about, where, perf)
+		return render.JSON(w, p.command, exit, p.problem, p.ses.subject(p.cache), p.besides(), rep, about, where, perf)
 	})
 }
 
@@ -461,7 +507,7 @@ func (p *pipeline) show(rep stages.Report, perf record.PerfRecord, exit int, whe
 		render.Estimate(p.c.out, style, *c)
 	}
 	if !perf.IsZero() {
-		if err := render.Performance(p.c.out, style, perf); err != nil {
+		if err := render.Figures(p.c.out, style, perf); err != nil {
 			return reportError{exit, err}
 		}
 	}

@@ -25,8 +25,11 @@ verdicts either way, and numbers only when the gates passed.
 Examples:
    infbench run --target http://127.0.0.1:8000 --checkpoint ./model --device "sm_90 x1"
    infbench run -c example.toml --json
-   infbench run --target http://127.0.0.1:8000 --arrival sessions:n=1 --arrival poisson:rate=2 --per-level 30s`,
-		Flags: join(commonFlags(), targetFlags(), hardwareFlags(), correctnessFlags(), performanceFlags(), checkpointFlags(), evidenceFlags()),
+   infbench run --target http://127.0.0.1:8000 --arrival sessions:n=1 --arrival poisson:rate=2 --per-level 30s
+   infbench run --target http://127.0.0.1:8000 --target http://127.0.0.1:8001
+                                                                     side by side, in turns; each with its own gates and record
+   infbench run --target http://127.0.0.1:8000 --resume FILE.journal  a run that was stopped while it measured, with the flags it had`,
+		Flags: join(commonFlags(), severalTargets(targetFlags()), hardwareFlags(), correctnessFlags(), performanceFlags(), checkpointFlags(), evidenceFlags()),
 		Action: func(ctx *cli.Context) error {
 			return pipe(c, ctx, "run", true, true, gates.Static, gates.Hardware, gates.Smoke, gates.Correctness, gates.Performance)
 		},
@@ -43,19 +46,31 @@ func pipe(c console, ctx *cli.Context, command string, wantTarget, recorded bool
 	if s.Target == "" && wantTarget {
 		return usagef("no target; give --target URL, such as --target http://127.0.0.1:8000")
 	}
+	if len(s.Targets) > 1 {
+		return several(c, ctx, command, s, recorded, numbers...)
+	}
 	return pipeWith(c, ctx, command, s, recorded, numbers...)
 }
 
 // pipeWith is pipe with settings that were read already.
 func pipeWith(c console, ctx *cli.Context, command string, s settings, recorded bool, numbers ...gates.Stage) error {
-	ses, err := newSession(s)
-	if err != nil {
-		return err
-	}
 	if s.deadline > 0 {
 		within, cancel := context.WithTimeoutCause(ctx.Context, s.deadline, errDeadline)
 		defer cancel()
 		ctx.Context = within
+	}
+	p, err := prepared(c, ctx, command, s, recorded)
+	if err != nil {
+		return err
+	}
+	return p.run(numbers...)
+}
+
+// prepared checks and reads what can be without asking the server.
+func prepared(c console, ctx *cli.Context, command string, s settings, recorded bool) (*pipeline, error) {
+	ses, err := newSession(s)
+	if err != nil {
+		return nil, err
 	}
 	if !s.quiet {
 		ses.waiting = func(why string) { fmt.Fprintf(c.err, "waiting for the server: %s\n", ses.redactor.Text(why)) }
@@ -64,23 +79,20 @@ func pipeWith(c console, ctx *cli.Context, command string, s settings, recorded 
 		}
 	}
 	if err := ses.openCheckpoint(ctx.Context); err != nil {
-		return err
+		return nil, err
 	}
 	p := &pipeline{c: c, ctx: ctx, command: command, ses: ses, record: recorded}
 	switch {
 	case command == "stage0" && ctx.String("device") == autoDevice:
 		if p.memory, err = memoryHere(ses.host(ctx.Context)); err != nil {
-			return err
+			return nil, err
 		}
 	case command == "stage0" && ctx.IsSet("device"):
 		if p.memory, err = hardware.MemoryOf(s.Hardware.Device); err != nil {
-			return usageError{err.Error()}
+			return nil, usageError{err.Error()}
 		}
 	}
-	if err := ses.resolveDevice(ctx.Context); err != nil {
-		return err
-	}
-	return p.run(numbers...)
+	return p, ses.resolveDevice(ctx.Context)
 }
 
 func join(lists ...[]cli.Flag) []cli.Flag {

@@ -19,6 +19,7 @@ import (
 	"infbench/stages/checkpoint/remote"
 	"infbench/stages/correctness"
 	"infbench/stages/endpoint"
+	"infbench/stages/performance"
 )
 
 // session is what one run is about: a target that is opened when the first stage
@@ -143,7 +144,7 @@ func (s *session) open(ctx context.Context) (endpoint.Endpoint, error) {
 
 // correctness returns how far stage 3 goes.
 func (s *session) correctness(stated func(correctness.Estimate)) correctness.Options {
-	o := correctness.Options{Budget: s.set.Budget, Invariant: s.set.BatchInvariant, LoadTokens: s.set.workload.PromptTokens, Claim: s.set.claim, Stated: stated}
+	o := correctness.Options{Budget: s.set.Budget, Invariant: s.set.BatchInvariant, LoadTokens: performance.PromptTokensOf(s.set.workload, s.set.arrivals, s.ep.ContextTokens(0)), Claim: s.set.claim, Stated: stated}
 	if s.hasReference() {
 		o.Reference = s.openReference
 	}
@@ -167,8 +168,10 @@ func (s *session) seed() uint64 {
 	return binary.LittleEndian.Uint64(b[:])
 }
 
+func (s *session) isOpen() bool { return s.ep != (endpoint.Endpoint{}) }
+
 func (s *session) close() {
-	if s.ep != (endpoint.Endpoint{}) {
+	if s.isOpen() {
 		s.ep.Close()
 	}
 	if s.referenceEp != (endpoint.Endpoint{}) {

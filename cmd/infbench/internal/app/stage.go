@@ -63,7 +63,11 @@ Exit codes: 0 healthy · 1 something was warned of or skipped · 2 a failure, or
 		"how fast, under which arrivals (runs stages 0 to 3 first)",
 		`Examples:
    infbench stage4 --target http://127.0.0.1:8000 --arrival sessions:n=1 --arrival sessions:n=8
-   infbench stage4 --target http://127.0.0.1:8000 --arrival poisson:rate=2 --per-level 60s`,
+   infbench stage4 --target http://127.0.0.1:8000 --arrival poisson:rate=2 --per-level 60s
+   infbench stage4 --target http://127.0.0.1:8000 --arrival poisson:rate=2 --per-level 60s --resume FILE.journal
+                                                                               the same command, stopped while it measured: goes on
+   infbench stage4 --target http://127.0.0.1:8000 --target http://127.0.0.1:8001
+                                                                               side by side: gates for each, then load points in turns`,
 	},
 }
 
@@ -82,7 +86,7 @@ func stageCommand(c console, n int) *cli.Command {
 			cmd.Flags = join(cmd.Flags, correctnessFlags())
 		}
 	case 4:
-		cmd.Flags = join(cmd.Flags, targetFlags(), hardwareFlags(), correctnessFlags(), performanceFlags(), checkpointFlags(), evidenceFlags())
+		cmd.Flags = join(cmd.Flags, severalTargets(targetFlags()), hardwareFlags(), correctnessFlags(), performanceFlags(), checkpointFlags(), evidenceFlags())
 	}
 	cmd.Action = func(ctx *cli.Context) error {
 		switch n {

@@ -14,3 +14,6 @@ func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
+
+// drawable reports whether lines can be drawn in place on w.
+func drawable(w io.Writer) bool { return isTerminal(w) && os.Getenv("TERM") != "dumb" }

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -13,12 +14,15 @@ import (
 	"github.com/xrash/smetrics"
 
 	"infbench/arrival"
+	"infbench/record"
 	"infbench/stages/hardware/tree"
 )
 
 // Config is a parsed configuration file. The zero Config is an empty file.
 type Config struct {
-	Target     string
+	Target string
+	// Targets are several endpoints to be measured in turns; Target is then empty.
+	Targets    []string
 	Model      string
 	Checkpoint string
 	// Revision and HeaderCache go with a checkpoint that is named by a URL.
@@ -45,6 +49,7 @@ type Config struct {
 	// declared.
 	Precision string
 	Reference Reference
+	Baseline  Baseline
 }
 
 // Reference is a server to compare with.
@@ -69,11 +74,22 @@ type Performance struct {
 	PerLevel                             time.Duration
 	Requests, PromptTokens, OutputTokens int
 	Tokenizer                            string
+	// Workload names what is sent, "" for the default.
+	Workload string
+	// PastSaturation goes on when more load only makes people wait longer.
+	PastSaturation bool
+	// Depths are the prompt lengths of the ladder; nil for the default, empty for none.
+	Depths []int
+	// Tiers are what requests are held to, own ones and built-in ones that are named.
+	Tiers []record.Tier
+	// DCGM is the address of a DCGM exporter's page, for the power of the engine's accelerators.
+	DCGM string
 }
 
 // file is the form of the file; durations and models are text there.
 type file struct {
 	Target      string            `toml:"target"`
+	Targets     []string          `toml:"targets"`
 	Model       string            `toml:"model"`
 	Checkpoint  string            `toml:"checkpoint"`
 	Revision    string            `toml:"revision"`
@@ -106,13 +122,19 @@ type file struct {
 		APIKeyEnv string `toml:"api_key_env"`
 	} `toml:"reference"`
 	Performance struct {
-		Arrival      []string `toml:"arrival"`
-		PerLevel     string   `toml:"per_level"`
-		Requests     int      `toml:"requests"`
-		PromptTokens int      `toml:"prompt_tokens"`
-		OutputTokens int      `toml:"output_tokens"`
-		Tokenizer    string   `toml:"tokenizer"`
+		Arrival      []string    `toml:"arrival"`
+		PerLevel     string      `toml:"per_level"`
+		Requests     int         `toml:"requests"`
+		PromptTokens int         `toml:"prompt_tokens"`
+		OutputTokens int         `toml:"output_tokens"`
+		Tokenizer    string      `toml:"tokenizer"`
+		Workload     string      `toml:"workload"`
+		Past         bool        `toml:"past_saturation"`
+		Depths       []int       `toml:"depths"`
+		Tier         []tierTable `toml:"tier"`
+		DCGM         string      `toml:"dcgm"`
 	} `toml:"performance"`
+	Baseline baselineTable `toml:"baseline"`
 }
 
 // maxFile bounds a configuration file.
@@ -156,14 +178,18 @@ func Parse(text string) (Config, error) {
 		return Config{}, fmt.Errorf("%s", strings.Join(unknown, "; "))
 	}
 	c := Config{
-		Target: f.Target, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, Context: f.Context, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Evidence: f.Evidence, Headers: f.Headers,
+		Target: f.Target, Targets: f.Targets, Model: f.Model, Checkpoint: f.Checkpoint, Revision: f.Revision, HeaderCache: f.HeaderCache, Context: f.Context, APIKeyEnv: f.APIKeyEnv, Out: f.Out, Evidence: f.Evidence, Headers: f.Headers,
 		BatchInvariant: f.Correctness.BatchInvariant,
 		Identity:       Identity{f.Identity.Image, f.Identity.Accelerator, f.Identity.Checkpoint},
 		Hardware:       Hardware{f.Hardware.Device, f.Hardware.Kernels, f.Hardware.Platform, f.Hardware.EngineLog}, Precision: f.Correctness.Precision,
 		Reference: Reference{f.Reference.Target, f.Reference.Model, f.Reference.APIKeyEnv},
 		Performance: Performance{
-			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer,
+			Requests: f.Performance.Requests, PromptTokens: f.Performance.PromptTokens, OutputTokens: f.Performance.OutputTokens, Tokenizer: f.Performance.Tokenizer, DCGM: f.Performance.DCGM,
+			Workload: f.Performance.Workload, PastSaturation: f.Performance.Past, Depths: f.Performance.Depths,
 		},
+	}
+	if f.Target != "" && f.Targets != nil {
+		return Config{}, errors.New("target and targets are both set: one endpoint, or several that are measured in turns")
 	}
 	for _, d := range []struct {
 		key, text string
@@ -177,6 +203,12 @@ func Parse(text string) (Config, error) {
 			return Config{}, fmt.Errorf("%s = %q is no duration such as \"2m\" or \"500ms\"", d.key, d.text)
 		}
 		*d.to = v
+	}
+	if c.Baseline, err = f.Baseline.parse(); err != nil {
+		return Config{}, err
+	}
+	if c.Performance.Tiers, err = tiersOf(f.Performance.Tier); err != nil {
+		return Config{}, err
 	}
 	for _, text := range f.Performance.Arrival {
 		m, err := arrival.Parse(text)
@@ -206,9 +238,9 @@ func Parse(text string) (Config, error) {
 
 // known lists every key of a file.
 var known = []string{
-	"target", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
+	"target", "targets", "model", "context", "checkpoint", "revision", "header_cache", "api_key_env", "timeout", "out", "evidence", "headers", "identity.image", "identity.accelerator", "identity.checkpoint",
 	"hardware.device", "hardware.kernels", "hardware.platform", "hardware.engine_log", "correctness.budget", "correctness.batch_invariant", "correctness.precision", "reference.target", "reference.model", "reference.api_key_env", "performance.arrival", "performance.per_level", "performance.requests", "performance.prompt_tokens",
-	"performance.output_tokens", "performance.tokenizer",
+	"performance.output_tokens", "performance.tokenizer", "performance.workload", "performance.past_saturation", "performance.depths", "baseline.name", "baseline.seed", "baseline.repeats", "baseline.depth.prompt_tokens", "baseline.depth.max_tokens", "performance.tier.name", "performance.tier.ttft", "performance.tier.tpot", "performance.tier.max_gap",
 }
 
 // nearest suggests the known key that an unknown one was probably meant to be.

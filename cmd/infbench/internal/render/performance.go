@@ -38,12 +38,23 @@ func Performance(w io.Writer, s Style, p record.PerfRecord) error {
 		return err
 	}
 	prefill(w, p)
+	if err := engineTimers(w, s, p); err != nil {
+		return err
+	}
 	withheld(w, p)
+	trust(w, p)
+	client(w, p)
+	if err := ladder(w, p); err != nil {
+		return err
+	}
+	if err := service(w, s, p); err != nil {
+		return err
+	}
 	for i, c := range p.Caveats() {
 		if i == 0 {
 			fmt.Fprintf(w, "  %s\n", s.paint(bold, "to be read with"))
 		}
-		fmt.Fprintf(w, "    · %s\n", c)
+		fmt.Fprintf(w, "    · %s\n", gates.Printable(c, 400))
 	}
 	return nil
 }
@@ -93,5 +104,32 @@ func withheld(w io.Writer, p record.PerfRecord) {
 		say(level, "TPOT", f.TPOT.P50().Withheld())
 		say(level, "decode", f.Decode.Withheld())
 		say(level, "emitted", f.Emitted.Withheld())
+	}
+}
+
+// trust says where the blocks of a level do not agree with each other.
+func trust(w io.Writer, p record.PerfRecord) {
+	for _, l := range p.Levels() {
+		for _, t := range []record.Trust{l.Figures.TTFTTrust, l.Figures.TPOTTrust} {
+			if t.Verdict == record.Untrusted || t.Verdict == record.Drifting {
+				fmt.Fprintf(w, "  ! %s, %s: %s\n", l.Arrival.Label(), t.Verdict, gates.Printable(t.Why, 200))
+			}
+		}
+	}
+}
+
+// client says what the client's own error was, at the level where it was largest.
+func client(w io.Writer, p record.PerfRecord) {
+	var worst record.Calibration
+	at, lag := "", time.Duration(-1)
+	for _, l := range p.Levels() {
+		for _, c := range l.Calibrations {
+			if v, ok := c.Lag().P99().Value(); ok && v > lag {
+				worst, at, lag = c, l.Arrival.Label(), v
+			}
+		}
+	}
+	if at != "" {
+		fmt.Fprintf(w, "  the client's own error, largest at %s: %s\n", at, worst)
 	}
 }

@@ -256,9 +256,11 @@ func Line(w io.Writer, command string, subject gates.Subject, rep stages.Report,
 }
 
 // Plain returns a sink of events that writes plain lines, for a log: one when a stage
-// begins, one for each check that is not passed, one for each level.
+// begins, one for each check that is not passed, one at both ends of each level and every
+// ten seconds in between.
 func Plain(w io.Writer) func(stages.Event) {
 	said := ""
+	var next time.Duration // into the level
 	return func(e stages.Event) {
 		switch e := e.(type) {
 		case stages.StageStarted:
@@ -282,9 +284,19 @@ func Plain(w io.Writer) func(stages.Event) {
 		case stages.StageNotRun:
 			fmt.Fprintf(w, "stage %d %s: not run: %s\n", e.NotRun.Stage, e.NotRun.Stage, e.NotRun.Why)
 		case stages.LevelStarted:
-			fmt.Fprintf(w, "level %d of %d: %s, about %v\n", e.Index+1, e.Of, e.Arrival, round(e.Expected))
+			next = progressEvery
+			if e.Restored {
+				fmt.Fprintln(w, restoredLine(e))
+				return
+			}
+			fmt.Fprintf(w, "%s %d of %d: %s, about %v\n", step(e.Depth), e.Index+1, e.Of, e.Arrival, round(e.Expected))
+		case stages.LevelProgress:
+			if running := e.Live.Running(); running >= next {
+				next = running.Truncate(progressEvery) + progressEvery
+				fmt.Fprintln(w, progressLine(e))
+			}
 		case stages.LevelFinished:
-			fmt.Fprintf(w, "level %d of %d: %d of %d requests good\n", e.Index+1, e.Of, e.Good, e.Issued)
+			fmt.Fprintf(w, "%s %d of %d: %d of %d requests good\n", step(e.Depth), e.Index+1, e.Of, e.Good, e.Issued)
 		case stages.Interrupted:
 			fmt.Fprintln(w, "interrupted: what was measured is kept")
 		}

@@ -87,6 +87,23 @@ func TestPerformance(t *testing.T) {
 	golden(t, "performance", b.String())
 }
 
+// Figures side by side carry the sentence that they are no verdict, and need every record.
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	one, _ := recordtest.PerfRun(recordtest.Identity("sha256:aa", "rev1")).Performance()
+	two, _ := recordtest.PerfRun(recordtest.Identity("sha256:bb", "rev1")).Performance()
+	var b strings.Builder
+	if err := render.SideBySide(&b, render.Style{}, []record.PerfRecord{one, two}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "side", b.String())
+	b.Reset()
+	var ungated *record.UngatedResultError
+	if err := render.SideBySide(&b, render.Style{}, []record.PerfRecord{one, {}}); !errors.As(err, &ungated) || b.Len() > 0 {
+		t.Errorf("%v, printed %q", err, b.String())
+	}
+}
+
 func TestNoReportWithoutARecord(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

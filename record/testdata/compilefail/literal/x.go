@@ -11,5 +11,6 @@ var (
 	_ = gates.Verdict{check: "smoke/known-answer"} // want "check"
 	_ = record.PerfRecord{gates: gates.GateSet{}}  // want "gates"
 	_ = record.Measurements{levels: nil}           // want "levels"
+	_ = record.Live{parts: record.LiveParts{}}     // want "parts"
 	_ = gates.Canary{digits: "12345678"}           // want "digits"
 )

@@ -1,0 +1,80 @@
+package performance
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"infbench/gates"
+	"infbench/record"
+	"infbench/stages/endpoint"
+)
+
+// independent are prompts of one length. A nonce stands first in each, so that no prefix of
+// it is in a cache, and the seed is the run's own, so that no earlier run has sent it.
+type independent struct {
+	ep           endpoint.Endpoint
+	build        func(request) prompt
+	seed         uint64
+	promptTokens int
+	sentences    int
+	nonces       atomic.Uint64
+	ahead        chan prompt
+}
+
+func newIndependent(ep endpoint.Endpoint, build func(request) prompt, seed uint64, promptTokens int) *independent {
+	return &independent{ep: ep, build: build, seed: seed, promptTokens: promptTokens, sentences: max(1, promptTokens/endpoint.TokensPerSentence)}
+}
+
+func (s *independent) sample() request { return s.make() }
+
+func (s *independent) fit(counted int) float64 {
+	if counted <= 0 {
+		return endpoint.TokensPerSentence
+	}
+	per := float64(counted) / float64(s.sentences)
+	s.sentences = max(1, int(float64(s.promptTokens)/per))
+	return per
+}
+
+func (s *independent) ready(sessions int) func() {
+	out, done := make(chan prompt, max(4, 2*sessions)), make(chan struct{})
+	s.ahead = out
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case out <- s.build(s.make()):
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() { close(done); wg.Wait() }
+}
+
+func (s *independent) next(int) prompt { return <-s.ahead }
+
+func (s *independent) make() request {
+	code := s.ep.Canaries().Issue()
+	return request{chat: endpoint.Chat(s.opening() + question(code)), want: code}
+}
+
+// opening returns a prompt without its question; no two begin alike.
+func (s *independent) opening() string {
+	n := s.nonces.Add(1)
+	nonce := rand.New(rand.NewPCG(s.seed, n)).Uint32()
+	return "Note " + strconv.FormatUint(uint64(nonce), 36) + ". " + endpoint.NewProse(s.seed+n).Sentences(s.sentences)
+}
+
+func question(code gates.Canary) string {
+	return " The secret code is " + code.String() + ". What is the secret code?"
+}
+
+func (s *independent) grows() bool { return false }
+
+func (s *independent) describe(w *record.Workload) {
+	w.Name, w.Seed, w.PromptTokens, w.CacheIntent = "prose-nonce/1", fmt.Sprint(s.seed), s.promptTokens, CacheIntent(Independent)
+}
