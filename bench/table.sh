@@ -95,6 +95,11 @@ def turns(control, asked, commands, most=runs):
     return got
 
 
+def costs(name, rs):
+    """CPU seconds for 100,000 tokens: of the load alone where the client says so, else of the whole process."""
+    return [((at(r, "reported", "cpu_s_of_load") if name == "infbench" else None) or r["cpu_s"]) / max(1, at(r, "truth", "tokens") or 1) * 1e5 for r in rs]
+
+
 def with_peer(commands, peer):
     return {**commands, "servebench": peer} if have_peer else commands
 
@@ -107,16 +112,17 @@ print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} processors, {uname.sysname
 if "cpu" in rows:
     head("CPU per 100,000 tokens, 1,024 streams of one token each 20 ms", "client", "CPU s", "ratio to the bare loop, pair by pair", "server late by at most, ms")
     got = turns("ttft=200ms&itl=20ms", 100, with_peer({"bare loop": floor(1024, 2048, 100), "infbench": ours(1024, 2048, 0, 100)}, servebench(1024, 2048, 16, 100)))
-    cost = {n: [((at(r, "reported", "cpu_s_of_load") if n == "infbench" else None) or r["cpu_s"]) / max(1, at(r, "truth", "tokens") or 1) * 1e5 for r in rs] for n, rs in got.items()}
+    cost = {n: costs(n, rs) for n, rs in got.items()}
     for n, rs in got.items():
         row(n, mid(cost[n]), mid([a / b for a, b in zip(cost[n], cost["bare loop"])]), mid([at(r, "truth", "late_max_ms") for r in rs], "{:.1f}"))
 
 if "rate" in rows:
-    head("Most tokens a second on one core, 16 streams, up to 16 tokens a write, as fast as the socket takes them", "client", "tokens/s, as the server saw", "ratio to the bare loop, pair by pair")
-    got = turns("ttft=5ms&itl=0&batch=16", 256, with_peer({"bare loop": floor(16, 800, 256), "infbench": ours(16, 800, 0, 256, "-ramp", "0s")}, servebench(16, 200, 16, 256)))
+    head("Most tokens a second on one core, 16 streams, up to 16 tokens a write, as fast as the socket takes them", "client", "tokens/s, as the server saw", "ratio to the bare loop, pair by pair", "tokens a CPU second of the client")
+    got = turns("ttft=5ms&itl=0&batch=16", 256, with_peer({"bare loop": floor(16, 800, 256), "infbench": ours(16, 800, 0, 256, "-ramp", "0s")}, servebench(16, 800, 16, 256)))
     rate = {n: [at(r, "truth", "tok_s") for r in rs] for n, rs in got.items()}
     for n in got:
-        row(n, mid(rate[n], "{:.0f}"), mid([a / b for a, b in zip(rate[n], rate["bare loop"]) if a and b]))
+        row(n, mid(rate[n], "{:.0f}"), mid([a / b for a, b in zip(rate[n], rate["bare loop"]) if a and b]), mid([1e5 / c for c in costs(n, got[n]) if c], "{:.0f}"))
+    print("\nWhere a CPU second reads more tokens than came in a second, the server set the pace.")
 
 if "streams" in rows:
     head("Streams kept honest on one core", "client", "streams × ms", "TTFT p50 error, ms", "ITL p99 error, ms", "in flight at most", "server late, ms", "says client-limited")
