@@ -37,6 +37,10 @@ const falseRate = 0.05
 // three against three the smallest p is 10 %.
 const leastRepeats = 4
 
+// Tested says that there were repeats enough for a test: without it there is no change, no
+// interval, no noise and no p.
+func (m Metric) Tested() bool { return m.Coverage > 0 }
+
 // Metric is one metric of both sides. Times are the repeats' geometric means over the depths;
 // changes are relative: 0.05 is five per cent longer.
 type Metric struct {
@@ -117,8 +121,11 @@ func Compare(before, after Side, stated ...string) Comparison {
 func compareTimes(b, a map[string]timesByDepth) Comparison {
 	c := Comparison{Lines: map[string][2]Line{}}
 	for _, name := range []string{ColdPrefill, WarmPrefill, Generation} {
-		if len(b[name].depths) == 0 || len(a[name].depths) == 0 {
+		if len(b[name].depths) == 0 && len(a[name].depths) == 0 {
 			continue
+		}
+		if len(b[name].depths) > 0 && len(a[name].depths) > 0 {
+			b[name], a[name] = common(b[name], a[name])
 		}
 		c.Metrics = append(c.Metrics, measure(name, b[name], a[name]))
 		lb, okB := b[name].line()
@@ -152,7 +159,8 @@ func (c *Comparison) decide(b, a map[string]timesByDepth) {
 			m.Verdict, m.Why = CannotTell, fmt.Sprintf("p = %.3g, and with %d metrics and so few repeats that may be chance: more repeats tell (--repeats)", m.P, len(p))
 		case !found[k]:
 			m.Verdict, m.Why = NoChange, fmt.Sprintf("p = %.3g; a change of %.1f %% would have shown four times in five", m.P, 100*m.Smallest)
-		case math.Abs(m.Change) <= m.Band:
+		// On logarithms, as they were measured: else a change and its way back would not be alike.
+		case math.Abs(math.Log1p(m.Change)) <= math.Log1p(m.Band):
 			m.Verdict, m.Why = NoChange, fmt.Sprintf("p = %.3g, but what moved is within the repeats' own noise of %.1f %%", m.P, 100*m.Band)
 		case m.Change < 0:
 			m.Verdict, m.Why = Faster, fmt.Sprintf("p = %.3g, beyond the repeats' own noise of %.1f %%", m.P, 100*m.Band)
@@ -178,6 +186,7 @@ func (c Comparison) Exit() int {
 			return 2
 		case CannotTell:
 			code = 1
+		case Faster, NoChange:
 		}
 	}
 	if len(c.Metrics) == 0 {
@@ -204,7 +213,7 @@ func series(b record.Baseline) map[string]timesByDepth {
 	}
 	var keep []int
 	for i := range max(0, whole) {
-		if !slices.ContainsFunc(b.Measured, func(c record.CellRepeats) bool { return !c.Repeats[i].Good }) {
+		if !slices.ContainsFunc(b.Measured, func(c record.CellRepeats) bool { return !c.Repeats[i].Good || c.Repeats[i].TTFT <= 0 }) {
 			keep = append(keep, i)
 		}
 	}
@@ -235,8 +244,23 @@ func series(b record.Baseline) map[string]timesByDepth {
 	return out
 }
 
+// common leaves the depths that both sides have: one whose answers ended too early to have a
+// time per token would else stand against another depth.
+func common(b, a timesByDepth) (before, after timesByDepth) {
+	for i, d := range b.depths {
+		if j := slices.Index(a.depths, d); j >= 0 {
+			before.depths, before.times = append(before.depths, d), append(before.times, b.times[i])
+			after.depths, after.times = append(after.depths, d), append(after.times, a.times[j])
+		}
+	}
+	return before, after
+}
+
 // repeats returns the geometric mean over the depths of each repeat.
 func (t timesByDepth) repeats() []float64 {
+	if len(t.times) == 0 {
+		return nil
+	}
 	var out []float64
 	for i := range t.times[0] {
 		sum := 0.0

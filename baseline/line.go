@@ -7,9 +7,12 @@ import (
 
 // line fits the time against the context: false where the depths do not bear a line.
 func (t timesByDepth) line() (Line, bool) {
+	if len(t.depths) < 2 {
+		return Line{}, false
+	}
 	x, y := t.points()
 	fit, err := stat.FitLine(stat.Points{X: x, Y: y, W: weights(t)})
-	if err != nil || len(t.depths) < 2 {
+	if err != nil {
 		return Line{}, false
 	}
 	var robust trend.Series

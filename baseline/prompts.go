@@ -103,7 +103,9 @@ func fitLength(ctx context.Context, s Suite, d Depth, question string, perWord f
 		if words == 1 && off < 0 {
 			return p, probes, perWord, fmt.Errorf("the template and the question alone have %d tokens", n)
 		}
-		words = max(1, words+step)
+		// A counter that is beside itself must not make prompts without end: no word has less than a
+		// half of a token.
+		words = min(max(1, words+step), 2*d.PromptTokens)
 	}
 	if bestOff == math.MaxInt {
 		return p, probes, perWord, fmt.Errorf("no shorter prompt was found in %d probes", probes)

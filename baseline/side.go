@@ -1,8 +1,11 @@
 package baseline
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/gowebpki/jcs"
 
 	"infbench/gates"
 	"infbench/record"
@@ -15,7 +18,10 @@ type Side struct {
 	run  record.Run
 	perf record.PerfRecord
 	data record.Baseline
-	lack []string // why it cannot be compared at all
+	// frozen says that data is there; suite is zero where it could not be read back.
+	frozen bool
+	suite  Suite
+	lack   []string // why it cannot be compared at all
 }
 
 // NewSide takes a run as one side. A run without numbers, or one that is no baseline, is a side
@@ -36,14 +42,48 @@ func NewSide(name string, run record.Run) Side {
 		return s
 	}
 	s.perf = perf
-	if s.data, ok = perf.Baseline(); !ok {
+	if s.data, s.frozen = perf.Baseline(); !s.frozen {
 		s.lack = append(s.lack, "it is no baseline: infbench baseline makes one")
 		return s
 	}
 	for _, v := range s.data.Void {
 		s.lack = append(s.lack, "its figures are void: "+v)
 	}
+	if err := s.sent(); err != nil {
+		s.lack = append(s.lack, err.Error())
+	}
 	return s
+}
+
+// sent reads the suite back from the record and holds the record to it: its hash, its cells, and
+// of a complete run its repeats.
+func (s *Side) sent() error {
+	plain, err := jcs.Transform(s.data.Spec) // a record writes JSON with escapes of its own
+	if err != nil {
+		return fmt.Errorf("its suite cannot be read: %w", err)
+	}
+	if s.suite, err = ParseSuite(s.data.Name, plain); err != nil {
+		return fmt.Errorf("its suite cannot be read: %w", err)
+	}
+	if s.suite.Hash() != s.data.Hash {
+		return errors.New("its suite is not the one that its hash names")
+	}
+	var want []Depth
+	for _, d := range s.suite.depths {
+		want = append(want, d, d)
+	}
+	if len(want) != len(s.data.Measured) {
+		return errors.New("its cells are not those of its suite")
+	}
+	for i, c := range s.data.Measured {
+		if want[i] != (Depth{c.PromptTokens, c.MaxTokens}) || c.Warm != (i%2 == 1) {
+			return errors.New("its cells are not those of its suite")
+		}
+		if len(c.Repeats) > s.suite.repeats || len(c.Repeats) < s.suite.repeats && s.run.Parts().Ending.Complete {
+			return fmt.Errorf("%d repeats of a prompt of %d tokens, where its suite has %d", len(c.Repeats), c.PromptTokens, s.suite.repeats)
+		}
+	}
+	return nil
 }
 
 // Run returns the run of the side.
@@ -55,10 +95,15 @@ type Refusal struct {
 	What, Before, After string
 }
 
-// String says the reason with both sides named.
+// String says the reason with both sides named; one side's own is about that side alone.
 func (r Refusal) String() string {
-	if r.Before == r.After {
+	switch {
+	case r.After == "":
 		return r.What + ": " + r.Before
+	case r.Before == "":
+		return r.What + ": " + r.After
+	case r.Before == r.After:
+		return r.What + ": " + r.Before + " on both sides"
 	}
 	return fmt.Sprintf("%s: %s before, %s after", r.What, r.Before, r.After)
 }
@@ -70,45 +115,75 @@ var statable = []string{"accelerator"}
 func Statable() []string { return slices.Clone(statable) }
 
 // refusals returns every reason at once; stated names unknown parts that a person knows to be
-// the same.
+// the same. What a side does not have is no reason beside the one that it is not there.
 func refusals(before, after Side, stated []string) []Refusal {
 	var out []Refusal
-	for _, s := range []struct {
-		side Side
-		name string
-	}{{before, "before"}, {after, "after"}} {
-		for _, why := range s.side.lack {
-			out = append(out, Refusal{"the side " + s.name + " (" + s.side.Name + ")", why, why})
+	for i, s := range []Side{before, after} {
+		own := func(what, why string) {
+			r := Refusal{What: fmt.Sprintf("%s %s (%s)", what, [...]string{"before", "after"}[i], s.Name)}
+			if i == 0 {
+				r.Before = why
+			} else {
+				r.After = why
+			}
+			out = append(out, r)
 		}
-	}
-	if before.perf.IsZero() || after.perf.IsZero() || before.data.Name == "" || after.data.Name == "" {
-		return out
+		for _, why := range s.lack {
+			own("the side", why)
+		}
+		failed := 0
+		for _, v := range s.run.Parts().Ledger.Verdicts() {
+			if v.Status() != gates.Failed {
+				continue
+			}
+			if failed++; failed > mostFailed {
+				own("gates of the side", "and more")
+				break
+			}
+			own("gates of the side", v.Check()+" failed")
+		}
 	}
 	differ := func(what, b, a string) {
 		if b != a {
 			out = append(out, Refusal{what, b, a})
 		}
 	}
-	differ("workload", before.data.Frozen.Name+" "+short(before.data.Hash), after.data.Frozen.Name+" "+short(after.data.Hash))
-	if before.data.Hash == after.data.Hash {
-		differ("prompts (another tokenizer, or another list of words)", short(before.data.Materialised), short(after.data.Materialised))
+	pb, pa := before.run.Parts(), after.run.Parts()
+	if pb.ID == pa.ID {
+		out = append(out, Refusal{"the run, which is compared with itself", pb.ID, pa.ID})
 	}
-	differ("arrival model", before.perf.Arrival().String(), after.perf.Arrival().String())
-	wb, wa := before.perf.Workload(), after.perf.Workload()
-	differ("who counted the tokens", string(wb.TokenSource)+wb.TokenizedBy, string(wa.TokenSource)+wa.TokenizedBy)
-	differ("output length", forced(wb), forced(wa))
-	differ("definitions of the figures", before.perf.Definitions(), after.perf.Definitions())
-	differ("cache", cacheOf(before.data), cacheOf(after.data))
-	ib, ia := before.run.Parts().Identity.Parts(), after.run.Parts().Identity.Parts()
-	out = append(out, samePart("accelerator", ib.Accelerator, ia.Accelerator, stated)...)
-	for _, s := range []Side{before, after} {
-		for _, v := range s.run.Parts().Ledger.Verdicts() {
-			if v.Status() == gates.Failed {
-				out = append(out, Refusal{"gates", s.Name + ": " + v.Check() + " failed", s.Name + ": " + v.Check() + " failed"})
-			}
+	if before.frozen && after.frozen {
+		if before.data.Hash != after.data.Hash {
+			out = append(out, Refusal{"workload", before.workload(), after.workload()})
+		} else {
+			differ("prompts (another tokenizer, or another list of words)", short(before.data.Materialised), short(after.data.Materialised))
 		}
+		wb, wa := before.perf.Workload(), after.perf.Workload()
+		differ("arrival model", before.perf.Arrival().String(), after.perf.Arrival().String())
+		differ("who counted the tokens", counted(wb), counted(wa))
+		differ("output length", forced(wb), forced(wa))
+		differ("definitions of the figures", before.perf.Definitions(), after.perf.Definitions())
+		differ("cache", cacheOf(before.data), cacheOf(after.data))
 	}
-	return out
+	return append(out, samePart("accelerator", pb.Identity.Parts().Accelerator, pa.Identity.Parts().Accelerator, stated)...)
+}
+
+// mostFailed bounds the failed checks that are named of a side.
+const mostFailed = 5
+
+// workload names a suite so that two of them can be told apart.
+func (s Side) workload() string {
+	if s.suite.IsZero() {
+		return s.data.Name + " " + short(s.data.Hash)
+	}
+	return fmt.Sprintf("%s with %d repeats (%s)", s.data.Name, s.suite.repeats, short(s.data.Hash))
+}
+
+func counted(w record.Workload) string {
+	if w.TokenizedBy != "" {
+		return string(w.TokenSource) + " " + w.TokenizedBy
+	}
+	return string(w.TokenSource)
 }
 
 // samePart refuses parts that differ, and those that are not known unless they were stated.
@@ -129,7 +204,7 @@ func samePart(what string, b, a record.Part, stated []string) []Refusal {
 		}
 		return v
 	}
-	return []Refusal{{what + " (unknown counts as different; --same " + what + " states that it is not)", name(vb, okB), name(va, okA) + " "}}
+	return []Refusal{{what + " (unknown counts as different; --same " + what + " states that it is not)", name(vb, okB), name(va, okA)}}
 }
 
 func forced(w record.Workload) string {
@@ -141,19 +216,25 @@ func forced(w record.Workload) string {
 
 // cacheOf says how the cells stood to the cache: cold and warm, and whether that is proven.
 func cacheOf(b record.Baseline) string {
-	cold, warm := "no cold cells", "no warm cells"
-	for _, c := range b.Cells {
-		word := "by construction"
-		if c.Proven {
-			word = "proven"
+	word := func(name string, warm bool) string {
+		proven, all := 0, 0
+		for _, c := range b.Cells {
+			if c.Warm == warm {
+				all++
+				if c.Proven {
+					proven++
+				}
+			}
 		}
-		if c.Warm {
-			warm = "warm " + word
-		} else {
-			cold = "cold " + word
+		switch proven {
+		case all:
+			return name + " proven"
+		case 0:
+			return name + " by construction"
 		}
+		return fmt.Sprintf("%s proven at %d of %d depths", name, proven, all)
 	}
-	return cold + ", " + warm
+	return word("cold", false) + ", " + word("warm", true)
 }
 
 func short(hash string) string {

@@ -36,7 +36,7 @@ const (
 	// each side the smallest p is 0.8 %; with three nothing can ever be told apart.
 	StandardRepeats = 5
 
-	maxDepths, maxRepeats, maxTokens = 32, 100, 1 << 24
+	maxDepths, maxRepeats, maxTokens = 32, 50, 1 << 24
 	// leastPrompt holds what a template adds, the nonce and a question.
 	leastPrompt = 64
 )
@@ -89,15 +89,21 @@ func Scaled(contextTokens int) (Suite, error) {
 		for len(depths) > 1 && depths[0].PromptTokens >= depths[1].PromptTokens/2 {
 			depths = depths[1:]
 		}
-		if deepest := depths[len(depths)-1]; deepest.PromptTokens+deepest.MaxTokens+contextSpare > contextTokens {
-			continue
-		}
-		if by == 1 {
+		if by == 1 && s.Fits(contextTokens) {
 			return s, nil
 		}
-		return NewSuite(fmt.Sprintf("standard/%d", by), FrozenSeed, StandardRepeats, depths...)
+		scaled, err := NewSuite(fmt.Sprintf("standard/%d", by), FrozenSeed, StandardRepeats, depths...)
+		if err != nil || scaled.Fits(contextTokens) {
+			return scaled, err
+		}
 	}
 	return Suite{}, fmt.Errorf("a context of %d tokens holds no suite", contextTokens)
+}
+
+// Fits reports whether a context holds the suite's deepest prompt with what follows it.
+func (s Suite) Fits(contextTokens int) bool {
+	deepest := s.depths[len(s.depths)-1]
+	return deepest.PromptTokens+deepest.MaxTokens+contextSpare <= contextTokens
 }
 
 // contextSpare is what the chat template may add to a prompt.

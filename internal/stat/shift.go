@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// maxSplits bounds the enumeration of the exact rank test: two sides of 11 have 705,432.
-const maxSplits = 1_000_000
+// maxValues bounds the exact rank test: of two sides of 50 it adds some 50 million times.
+const maxValues = 100
 
 // RankTest is the exact two-sided test of Mann and Whitney: U is the smaller of the two
 // counts, P the probability that chance parts the values at least as far.
@@ -28,7 +28,7 @@ func MannWhitney(a, b []float64) (RankTest, error) {
 	if n == 0 || m == 0 {
 		return RankTest{}, errors.New("a rank test needs values on both sides")
 	}
-	if splits := combin.LogGeneralizedBinomial(float64(n+m), float64(n)); splits > math.Log(maxSplits) {
+	if n+m > maxValues {
 		return RankTest{}, errors.New("too many values for an exact rank test")
 	}
 	ranks := midranks(slices.Concat(a, b))
@@ -36,24 +36,38 @@ func MannWhitney(a, b []float64) (RankTest, error) {
 	for _, r := range ranks[:n] {
 		sum += r
 	}
-	middle := float64(n*(n+m+1)) / 2
-	far := math.Abs(sum - middle)
-	reached, all := 0, 0
-	g := combin.NewCombinationGenerator(n+m, n)
-	pick := make([]int, n)
-	for g.Next() {
-		g.Combination(pick)
-		s := 0.0
-		for _, i := range pick {
-			s += ranks[i]
-		}
-		all++
-		if math.Abs(s-middle) >= far-1e-9 {
-			reached++
+	far := math.Abs(sum - float64(n*(n+m+1))/2)
+	u := sum - float64(n*(n+1))/2
+	return RankTest{min(u, float64(n*m)-u), min(1, further(ranks, n, far))}, nil
+}
+
+// further returns the share of the splits that take n of the ranks whose sum lies at least so far
+// from the middle. It counts splits by their sum instead of walking through them; midranks are
+// halves, so that twice a rank is whole.
+func further(ranks []float64, n int, far float64) float64 {
+	most := 2 * len(ranks) * n
+	counts := make([][]float64, n+1) // by how many ranks were taken and by twice their sum
+	for k := range counts {
+		counts[k] = make([]float64, most+1)
+	}
+	counts[0][0] = 1
+	for i, r := range ranks {
+		twice := int(math.Round(2 * r))
+		for k := min(i+1, n); k > 0; k-- {
+			for s := most; s >= twice; s-- {
+				counts[k][s] += counts[k-1][s-twice]
+			}
 		}
 	}
-	u := sum - float64(n*(n+1))/2
-	return RankTest{min(u, float64(n*m)-u), float64(reached) / float64(all)}, nil
+	middle := float64(n*(len(ranks)+1)) / 2
+	reached, all := 0.0, 0.0
+	for s, c := range counts[n] {
+		all += c
+		if math.Abs(float64(s)/2-middle) >= far-1e-9 {
+			reached += c
+		}
+	}
+	return reached / all
 }
 
 // midranks returns the ranks of values from 1, equal ones sharing their mean.

@@ -120,13 +120,17 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// sticky remembers the first error of writing: a report that was lost is no success.
+// sticky remembers the first error of writing, and ends with it: a report that was lost is no
+// success, whoever noticed it first.
 type sticky struct {
 	w   io.Writer
 	err error
 }
 
 func (s *sticky) Write(b []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
 	n, err := s.w.Write(b)
 	if err != nil && s.err == nil {
 		s.err = err

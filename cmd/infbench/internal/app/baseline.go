@@ -2,7 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -95,6 +98,27 @@ func (s *settings) loadFrozen(ctx *cli.Context) error {
 		}
 		f.suite = suite
 	}
+	if f.repeats > 0 {
+		if _, err := baseline.Standard().Repeated(f.repeats); err != nil {
+			return usagef("--repeats: %v", err)
+		}
+	}
+	if !ctx.Bool("ab") && (ctx.IsSet("same") || ctx.Bool("markdown")) {
+		return usagef("--same and --markdown are about a comparison: they go with --ab, or with infbench compare")
+	}
+	return comparable(ctx)
+}
+
+// comparable checks what the flags say of a comparison.
+func comparable(ctx *cli.Context) error {
+	for _, s := range ctx.StringSlice("same") {
+		if !slices.Contains(baseline.Statable(), s) {
+			return usagef("--same %q: what may be stated is %s", gates.Printable(s, 40), strings.Join(baseline.Statable(), ", "))
+		}
+	}
+	if ctx.Bool("json") && ctx.Bool("markdown") {
+		return usagef("--json and --markdown both want stdout")
+	}
 	return nil
 }
 
@@ -110,10 +134,28 @@ func (f frozenSettings) fitting(contextTokens int) (baseline.Suite, error) {
 			return suite, err
 		}
 	}
+	if contextTokens > 0 && !suite.Fits(contextTokens) {
+		d := suite.Depths()[len(suite.Depths())-1]
+		return suite, usagef("the suite %s wants %d prompt and %d output tokens, and the context is %d tokens long; --suite NAME takes a shorter one", suite.Name(), d.PromptTokens, d.MaxTokens, contextTokens)
+	}
 	if f.repeats > 0 {
 		return suite.Repeated(f.repeats)
 	}
 	return suite, nil
+}
+
+// suits refuses a suite that the target's context does not hold, or a context that nobody knows,
+// before a gate is asked.
+func (p *pipeline) suits(ctx context.Context) error {
+	if p.command != "baseline" {
+		return nil
+	}
+	ep, err := p.ses.open(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // the gates tell of a server that cannot be opened
+	}
+	_, err = p.ses.set.frozen.fitting(ep.ContextTokens(0))
+	return err
 }
 
 // measureFrozen proves that the record can be written, then measures a suite.
@@ -147,8 +189,11 @@ func compared(c console, ctx *cli.Context, runs []*pipeline, exit int) error {
 		sides = append(sides, baseline.NewSide(fmt.Sprintf("target %d, run %s", i+1, p.recorded.Parts().ID), p.recorded))
 	}
 	cmp := baseline.Compare(sides[0], sides[1], ctx.StringSlice("same")...)
-	if exit >= stages.ExitFailed && len(cmp.Refused) == 0 {
+	if err := showComparison(c, ctx, sides[0], sides[1], cmp); err != nil && !errors.As(err, new(exitError)) {
+		return err
+	}
+	if exit >= stages.ExitFailed { // the runs' own end is worse than what came of comparing them
 		return exitOf(exit)
 	}
-	return showComparison(c, ctx, sides[0], sides[1], cmp)
+	return exitOf(cmp.Exit())
 }

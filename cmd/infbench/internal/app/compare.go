@@ -2,8 +2,10 @@ package app
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -44,10 +46,8 @@ Examples:
 			if ctx.NArg() != 2 {
 				return usagef("compare takes two records, BEFORE and AFTER; %d were given", ctx.NArg())
 			}
-			for _, s := range ctx.StringSlice("same") {
-				if !slices.Contains(baseline.Statable(), s) {
-					return usagef("--same %q: what may be stated is %s", gates.Printable(s, 40), strings.Join(baseline.Statable(), ", "))
-				}
+			if err := comparable(ctx); err != nil {
+				return err
 			}
 			before, err := sideOf(c, ctx.Args().Get(0))
 			if err != nil {
@@ -99,15 +99,21 @@ func sideOf(c console, arg string) (baseline.Side, error) {
 // runOf finds the run that an argument names: FILE#RUN, or FILE, of which the last run counts
 // that is wanted, or else the last one at all.
 func runOf(c console, arg string, wanted func(record.Run) bool) (record.Run, string, error) {
-	path, id, named := strings.Cut(arg, "#")
+	path, id, named := arg, "", false
+	if _, err := os.Stat(arg); err != nil {
+		if i := strings.LastIndexByte(arg, '#'); i >= 0 {
+			path, id, named = arg[:i], arg[i+1:], true
+		}
+	}
 	var last, fallback record.Run
+	unread := 0
 	for run, err := range runsOf(path) {
 		switch {
-		case err != nil && run.IsZero():
+		case err != nil:
 			if _, usage := err.(usageError); usage { //nolint:errorlint // made here
 				return record.Run{}, "", err
 			}
-			if !named {
+			if unread++; unread <= mostComplaints {
 				complain(c, path, err)
 			}
 		case named && run.Parts().ID != id:
@@ -116,6 +122,9 @@ func runOf(c console, arg string, wanted func(record.Run) bool) (record.Run, str
 		default:
 			fallback = run
 		}
+	}
+	if unread > mostComplaints {
+		complain(c, path, fmt.Errorf("%d more lines skipped", unread-mostComplaints))
 	}
 	if last.IsZero() {
 		last = fallback
@@ -129,11 +138,19 @@ func runOf(c console, arg string, wanted func(record.Run) bool) (record.Run, str
 	return last, path + "#" + last.Parts().ID, nil
 }
 
+// mostComplaints bounds what is said of a file that is no record file.
+const mostComplaints = 5
+
 // runsOf reads the runs of a record file; a file that cannot be opened is the first error.
 func runsOf(path string) func(yield func(record.Run, error) bool) {
 	return func(yield func(record.Run, error) bool) {
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			yield(record.Run{}, usagef("record file %s is no regular file", gates.Printable(path, 120)))
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			yield(record.Run{}, usagef("there is no record file %s", gates.Quote(path, 120)))
+			return
+		case err != nil || !info.Mode().IsRegular():
+			yield(record.Run{}, usagef("record file %s is no regular file", gates.Quote(path, 120)))
 			return
 		}
 		f, err := os.Open(path)

@@ -267,6 +267,9 @@ func (p *pipeline) run(numbers ...gates.Stage) error {
 		p.endJournals(io.Discard, false)
 		return usageError{p.ses.redactor.Text(err.Error())}
 	}
+	if err := p.suits(p.ctx.Context); err != nil {
+		return usageError{p.ses.redactor.Text(err.Error())}
+	}
 	emit, closeProgress := p.progress()
 	p.emit = emit
 	rep := plan.Run(p.ctx.Context, func(e stages.Event) {
