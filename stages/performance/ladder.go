@@ -98,31 +98,12 @@ func (w *work) depths() (fit []int, left []string) {
 
 // rung measures one depth.
 func (w *work) rung(ctx context.Context, one arrival.ArrivalModel, depth int, limit time.Duration) (levelResult, error) {
-	deep := &atDepth{independent: newIndependent(w.ep, w.build, w.c.Seed+uint64(depth), depth)}
+	deep := newRepeated(w.ep, w.build, w.c.Seed+uint64(depth), depth)
 	deep.sentences = max(1, int(float64(depth)/w.perSentence))
 	was := *w
 	w.script, w.c.Requests, w.c.PerLevel = deep, rungAnswers+1, limit
 	defer func() { w.script, w.c.Requests, w.c.PerLevel = was.script, was.c.Requests, was.c.PerLevel }()
 	return w.level(ctx, one)
-}
-
-// atDepth sends one prompt again and again with another question at its end: only the first
-// is computed as a whole where the server keeps a cache.
-type atDepth struct {
-	*independent
-	begins string
-}
-
-func (s *atDepth) next(int) prompt { return s.build(s.make()) }
-
-func (s *atDepth) ready(int) func() { return func() {} }
-
-func (s *atDepth) make() request {
-	if s.begins == "" {
-		s.begins = s.independent.opening()
-	}
-	code := s.ep.Canaries().Issue()
-	return request{chat: endpoint.Chat(s.begins + question(code)), want: code}
 }
 
 // ladderOf returns the rungs for the record.

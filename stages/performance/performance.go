@@ -112,7 +112,6 @@ type Sweep struct {
 	levels   []levelResult
 	workload record.Workload
 	planned  int
-	agent    bool // the prompts are an agent's, whose turns are in the cache
 	able     bool // the model gives codes back from prompts of this shape, alone
 	tiers    []record.Tier
 	// stopped says why the sweep ended before its last level, "" when it did not.
@@ -195,7 +194,7 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 		w.caveats = append(w.caveats, w.keep.Caveats...)
 	}
 	defer Quiet()()
-	s := &Sweep{ep: ep, planned: len(levels), able: w.able, agent: w.script.grows(), workload: w.describe(), tiers: c.Tiers}
+	s := &Sweep{ep: ep, planned: len(levels), able: w.able, workload: w.describe(), tiers: c.Tiers}
 	for i, m := range levels {
 		if ctx.Err() != nil {
 			s.stopped = why(ctx)

@@ -31,7 +31,7 @@ cached tokens are not 0.`,
 				continue
 			case len(l.void) > 0:
 				return gates.Warn("the serial level is void: %s", l.void[0]).Because("see performance/answers and performance/e2e"), nil
-			case !s.agent && l.cachedShare > coldShare:
+			case s.cold() && l.cachedShare > coldShare:
 				return gates.Warn("%.0f %% of the prompt tokens came from the cache, where none should have: nominal prefill means nothing, computed little", 100*l.cachedShare).
 					Because("another run sent the same prompts", "a system prompt or template makes up most of the prompt"), nil
 			case l.good < 2:
@@ -39,11 +39,14 @@ cached tokens are not 0.`,
 			case !l.cachedKnown:
 				return gates.Warn("nominal prefill only: the server does not say how many tokens came from its cache"), nil
 			}
-			if s.agent {
-				return gates.Pass("measured at %s, %d turns, nominal and computed: %.0f %% of their prompts came from the cache", l.arrival, l.good, 100*l.cachedShare), nil
+			if !s.cold() {
+				return gates.Pass("measured at %s, %d requests, nominal and computed: %.0f %% of their prompts came from the cache", l.arrival, l.good, 100*l.cachedShare), nil
 			}
 			return gates.Pass("measured at %s, %d requests, nominal and computed", l.arrival, l.good), nil
 		}
 		return gates.Warn("no level of the sweep is serial, so there is no prefill rate").Because("the sweep holds no level with one session").Then("--arrival sessions:n=1"), nil
 	},
 })
+
+// cold reports whether every prompt of the sweep is meant to be in no cache.
+func (s *Sweep) cold() bool { return s.workload.CacheIntent == CacheIntent(Independent) }

@@ -46,10 +46,12 @@ const (
 	Agent = "agent"
 	// Independent are prompts of one length that share no beginning.
 	Independent = "independent"
+	// Repeated are prompts of one length that share all but their question.
+	Repeated = "repeated"
 )
 
 // Workloads names the workloads.
-func Workloads() []string { return []string{Agent, Independent} }
+func Workloads() []string { return []string{Agent, Independent, Repeated} }
 
 // WorkloadOf returns the workload of a configuration under arrival models: a session needs
 // a closed loop, since its next turn holds the one before.
@@ -70,8 +72,11 @@ func WorkloadOf(c Config, models []arrival.ArrivalModel) string {
 
 // CacheIntent is how the prompts of a workload stand to a prefix cache.
 func CacheIntent(workload string) string {
-	if workload == Agent {
+	switch workload {
+	case Agent:
 		return "as the sessions' own turns leave it"
+	case Repeated:
+		return "warm, but for the question"
 	}
 	return "cold by nonce"
 }

@@ -149,6 +149,22 @@ func TestAnAgentsPromptsAreInTheCache(t *testing.T) {
 	}
 }
 
+func TestRepeatedPromptsAreWarm(t *testing.T) {
+	t.Parallel()
+	c := quick()
+	c.PromptTokens, c.Workload = 400, Repeated
+	s, err := Measure(t.Context(), endpointtest.Open(t, &txtar.Archive{}), proof(t), sweepOf(t, "sessions:n=2"), c, func(Progress) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := s.levels[0]; l.cachedShare < 0.8 || l.held != l.good {
+		t.Errorf("%.2f of the prompt tokens came from the cache, %d of %d codes", l.cachedShare, l.held, l.good)
+	}
+	if s.workload.CacheIntent != "warm, but for the question" {
+		t.Errorf("the record says %q", s.workload.CacheIntent)
+	}
+}
+
 func TestTheLadderGoesAsFarAsTheContext(t *testing.T) {
 	t.Parallel()
 	c := quick()

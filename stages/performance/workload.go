@@ -60,6 +60,9 @@ func prepare(ctx context.Context, ep endpoint.Endpoint, c Config, workload strin
 			}
 			return newAgent(ep, w.build, c.Seed, n, c.OutputTokens)
 		}
+		if workload == Repeated {
+			return newRepeated(ep, w.build, c.Seed, w.fitting(n))
+		}
 		return newIndependent(ep, w.build, c.Seed, w.fitting(n))
 	})
 }
