@@ -9,7 +9,6 @@ import (
 
 	"infbench/arrival"
 	"infbench/record"
-	"infbench/stages/endpoint"
 )
 
 // DefaultDepths are the prompt lengths of the ladder, as far as the context goes.
