@@ -3,13 +3,19 @@ package performance
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"infbench/baseline"
+	"infbench/internal/batching"
+	"infbench/internal/refengine"
 	"infbench/record"
 	"infbench/record/recordtest"
+	"infbench/stages/endpoint"
 	"infbench/stages/endpoint/endpointtest"
 )
 
@@ -103,5 +109,101 @@ func TestASuiteThatIsStoppedSaysSo(t *testing.T) {
 	}
 	if s.Stopped() == "" {
 		t.Error("a suite of which half was sent is taken for a whole one")
+	}
+}
+
+// sideOn measures a suite on an engine of the given price list, on virtual time.
+func sideOn(t *testing.T, run string, cost batching.Cost) baseline.Side {
+	t.Helper()
+	e, err := refengine.New(refengine.Config{Cost: cost, StepTokens: 1 << 16, KVBlocks: 1 << 14})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := endpointtest.NewNetwork(t)
+	n.Start(e)
+	target, err := endpoint.ParseTarget("http://127.0.0.1:1", endpoint.TargetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ep, err := endpoint.Open(t.Context(), target, endpoint.Options{Transport: n.Transport(), Seed: 1, InFlight: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ep.Close()
+		n.Kill()
+		_ = e.Close()
+	})
+	suite, err := baseline.NewSuite("depths", "test", 5, baseline.Depth{PromptTokens: 128, MaxTokens: 4}, baseline.Depth{PromptTokens: 1024, MaxTokens: 4}, baseline.Depth{PromptTokens: 4096, MaxTokens: 4}, baseline.Depth{PromptTokens: 8192, MaxTokens: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := MeasureFrozen(t.Context(), ep, proof(t), suite, "", Config{Seed: 1, Grace: time.Second}, func(Progress) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Measurements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := m.Arrival()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := recordtest.Identity("sha256:aa", "x")
+	required, verdicts := recordtest.Passing()
+	ledger := recordtest.Ledger(id, required, verdicts)
+	perf, err := record.NewPerfRecord(id, proof(t), model, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := recordtest.Run(id, ledger).Parts()
+	parts.ID = run
+	r, err := record.NewRun(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = r.With(perf); err != nil {
+		t.Fatal(err)
+	}
+	return baseline.NewSide(run, r)
+}
+
+// What was changed in the engine is what compare names: the price of a step, that of a prompt's
+// token, or that of a token attended to.
+func TestCompareNamesWhatWasChangedInTheEngine(t *testing.T) {
+	t.Parallel()
+	list := batching.Cost{Base: 20 * time.Millisecond, PerPrefillToken: 100_000, PerSequence: 50_000, PerKVToken: 20}
+	for name, c := range map[string]struct {
+		change func(*batching.Cost)
+		metric string
+		want   baseline.Verdict
+		part   string
+	}{
+		"a prompt's token a tenth dearer": {func(l *batching.Cost) { l.PerPrefillToken *= 1.1 }, baseline.ColdPrefill, baseline.Slower, "per-token cost"},
+		"a step dearer by 10 ms":          {func(l *batching.Cost) { l.Base += 10 * time.Millisecond }, baseline.ColdPrefill, baseline.Slower, "fixed overhead"},
+		"a prompt's token cheaper":        {func(l *batching.Cost) { l.PerPrefillToken *= 0.8 }, baseline.ColdPrefill, baseline.Faster, "per-token cost"},
+		"attention thrice as dear":        {func(l *batching.Cost) { l.PerKVToken *= 3 }, baseline.Generation, baseline.Slower, "per-token cost"},
+		"nothing":                         {func(*batching.Cost) {}, baseline.ColdPrefill, baseline.NoChange, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				after := list
+				c.change(&after)
+				cmp := baseline.Compare(sideOn(t, "20260102T030405Z-00000001", list), sideOn(t, "20260102T030405Z-00000002", after))
+				if len(cmp.Refused) > 0 {
+					t.Fatalf("refused: %v", cmp.Refused)
+				}
+				for _, m := range cmp.Metrics {
+					if m.Name != c.metric {
+						continue
+					}
+					if m.Verdict != c.want || !strings.HasPrefix(m.Part.Part, c.part) {
+						t.Errorf("%s (%s), made of %q: %+v", m.Verdict, m.Why, m.Part.Part, m.Part)
+					}
+				}
+			})
+		})
 	}
 }
