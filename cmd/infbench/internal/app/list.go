@@ -118,7 +118,7 @@ Examples:
    infbench inspect bench/runs/vllm.jsonl
    infbench inspect bench/runs/vllm.jsonl#20261130T120000Z-0123abcd
    infbench inspect --markdown run.jsonl > run.md`,
-		Flags: []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "markdown", Usage: "Markdown"}, &cli.BoolFlag{Name: "all", Usage: "verdicts that passed too"}},
+		Flags:  []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "markdown", Usage: "Markdown"}, &cli.BoolFlag{Name: "all", Usage: "verdicts that passed too"}},
 		Before: onlyFiles,
 		Action: func(ctx *cli.Context) error {
 			if ctx.NArg() != 1 {
