@@ -23,6 +23,8 @@ type Parts struct {
 	TTFT, TPOT func(d baseline.Depth, warm bool, repeat int) time.Duration
 	// Outcome is how a request ended, nil for a good one.
 	Outcome func(d baseline.Depth, warm bool, repeat int) record.Outcome
+	// Output is how many tokens came, nil for all that were asked for.
+	Output func(d baseline.Depth) int
 	// Proven says that cold and warm were seen in the server's count.
 	Proven      bool
 	Forced      bool
@@ -111,8 +113,12 @@ func measured(p Parts) (record.Measurements, arrival.ArrivalModel) {
 			d := p.Suite.Depths()[depth]
 			for warm := range 2 {
 				s := record.Sample{Due: at, Sent: at, Outcome: record.OK, Cell: 2*depth + warm, Block: repeat, PromptTokens: gates.CountOf(d.PromptTokens), OutputTokens: d.MaxTokens, Chunks: d.MaxTokens}
+				if p.Output != nil {
+					s.OutputTokens = p.Output(d)
+					s.Chunks = s.OutputTokens
+				}
 				s.First = at + p.TTFT(d, warm == 1, repeat)
-				s.FirstAnswer, s.Last = s.First, s.First+time.Duration(d.MaxTokens-1)*p.TPOT(d, warm == 1, repeat)
+				s.FirstAnswer, s.Last = s.First, s.First+time.Duration(s.OutputTokens-1)*p.TPOT(d, warm == 1, repeat)
 				s.End = s.Last
 				if p.Outcome != nil {
 					if o := p.Outcome(d, warm == 1, repeat); o != record.OK {
