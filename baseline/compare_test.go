@@ -231,3 +231,20 @@ func TestDepthsWithoutATimePerToken(t *testing.T) {
 		t.Errorf("the same server: %s, %d depths, exit %d", m.Verdict, len(m.Cells), c.Exit())
 	}
 }
+
+// Chunks are not tokens, and may hold more of them after an upgrade.
+func TestNobodyCountedTheTokens(t *testing.T) {
+	t.Parallel()
+	chunks := func(p *baselinetest.Parts) { p.Source = record.ChunkCount }
+	c := compared(t, chunks, func(p *baselinetest.Parts) {
+		chunks(p)
+		was := p.TPOT
+		p.TPOT = func(d baseline.Depth, warm bool, repeat int) time.Duration { return 2 * was(d, warm, repeat) }
+	})
+	if m := metric(t, c, baseline.Generation); m.Verdict != baseline.CannotTell || m.Tested() || c.Exit() != 1 {
+		t.Errorf("%s (%s), exit %d", m.Verdict, m.Why, c.Exit())
+	}
+	if m := metric(t, c, baseline.ColdPrefill); m.Verdict != baseline.NoChange {
+		t.Errorf("prefill: %s (%s)", m.Verdict, m.Why)
+	}
+}

@@ -53,10 +53,12 @@ func TestRefusals(t *testing.T) {
 		change func(*baselinetest.Parts)
 		want   []string
 	}{
-		"another suite": {func(p *baselinetest.Parts) { p.Suite = suite(5, small[0], baseline.Depth{PromptTokens: 1025, MaxTokens: 32}) }, []string{"workload: small with 5 repeats (sha256:", " after"}},
-		"repeats":       {func(p *baselinetest.Parts) { p.Suite = suite(6, small...) }, []string{"small with 5 repeats (", " before, small with 6 repeats ("}},
-		"prompts":       {func(p *baselinetest.Parts) { p.Prompts = "others" }, []string{"prompts (another tokenizer, or another list of words): sha256:prompts before, sha256:others after"}},
-		"arrival":       {func(p *baselinetest.Parts) { p.Think = time.Second }, []string{"arrival model: closed loop, 1 session, no think time before, closed loop, 1 session, ", "after"}},
+		"another suite": {func(p *baselinetest.Parts) {
+			p.Suite = suite(5, small[0], baseline.Depth{PromptTokens: 1025, MaxTokens: 32})
+		}, []string{"workload: small with 5 repeats (sha256:", " after"}},
+		"repeats": {func(p *baselinetest.Parts) { p.Suite = suite(6, small...) }, []string{"small with 5 repeats (", " before, small with 6 repeats ("}},
+		"prompts": {func(p *baselinetest.Parts) { p.Prompts = "others" }, []string{"prompts (another tokenizer, or another list of words): sha256:prompts before, sha256:others after"}},
+		"arrival": {func(p *baselinetest.Parts) { p.Think = time.Second }, []string{"arrival model: closed loop, 1 session, no think time before, closed loop, 1 session, ", "after"}},
 		"token source": {
 			func(p *baselinetest.Parts) { p.Source, p.TokenizedBy = record.ClientTokenizer, "go abc" },
 			[]string{"who counted the tokens: engine usage before, client tokenizer go abc after"},

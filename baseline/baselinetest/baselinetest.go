@@ -70,7 +70,9 @@ func Standard(number int) Parts {
 			}
 			return Scattered(10*time.Millisecond+time.Duration(d.PromptTokens)*100*time.Microsecond, repeat)
 		},
-		TPOT: func(_ baseline.Depth, _ bool, repeat int) time.Duration { return Scattered(20*time.Millisecond, repeat) },
+		TPOT: func(_ baseline.Depth, _ bool, repeat int) time.Duration {
+			return Scattered(20*time.Millisecond, repeat)
+		},
 	}
 }
 
