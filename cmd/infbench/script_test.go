@@ -32,6 +32,8 @@ import (
 //	demo-checkpoint D  writes the demo checkpoint to D
 //	hub D [TOKEN]      serves D as the repository org/model of a hub at $HUB
 //	lines N FILE       FILE must have N lines
+//	baseline-record FILE NUMBER [key=value…]
+//	                   appends the record of a made-up baseline, see baseline_records_test.go
 //	bundle D CHECK     sets $BUNDLE to the one bundle of CHECK in D, and unpacks it to bundle.json
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -78,6 +80,8 @@ func TestScripts(t *testing.T) {
 				}
 				ts.Setenv("HUB", h.URL)
 			},
+			"baseline-record": baselineRecord,
+
 			"bundle":  bundle,
 			"library": library, "image": image,
 			"lines": func(ts *testscript.TestScript, _ bool, args []string) {

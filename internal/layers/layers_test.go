@@ -20,6 +20,7 @@ var may = map[string]string{
 	"record":                       "gates arrival internal/lines internal/escapes internal/trend internal/stat",
 	"record/recordtest":            "record gates arrival",
 	"baseline":                     "gates record internal/stat internal/trend",
+	"baseline/baselinetest":        "gates arrival record record/recordtest baseline",
 	"matrix":                       "record gates",
 	"stages":                       "gates arrival record",
 	"stages/checkpoint":            "stages/checkpoint internal/shallow",

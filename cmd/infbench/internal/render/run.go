@@ -131,7 +131,11 @@ func Baseline(w io.Writer, s Style, p record.PerfRecord, b record.Baseline) erro
 	fmt.Fprintf(w, "\n%s  %s\n", s.paint(bold, "baseline "+gates.Printable(b.Name, 80)), p.Identity().Subject())
 	fmt.Fprintf(w, "  workload %s, prompts %s, one request at a time, tokens counted by %s\n", gates.Printable(b.Hash, 80), gates.Printable(b.Materialised, 80), p.Workload().TokenSource)
 	t := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "  prompt\tcache\trepeats\tTTFT median\trange\tTPOT median\trange")
+	if len(b.Void) > 0 {
+		fmt.Fprintf(w, "  %s\n", s.paint(red, "its figures are void"))
+	} else {
+		fmt.Fprintln(t, "  prompt\tcache\trepeats\tTTFT median\trange\tTPOT median\trange")
+	}
 	for _, c := range b.Measured {
 		if len(b.Void) > 0 {
 			break
@@ -145,7 +149,10 @@ func Baseline(w io.Writer, s Style, p record.PerfRecord, b record.Baseline) erro
 		}
 		good := slices.DeleteFunc(slices.Clone(c.Repeats), func(r record.Repeat) bool { return !r.Good })
 		ttft, ttfts := middleOf(good, func(r record.Repeat) float64 { return float64(r.TTFT) })
-		tpot, tpots := middleOf(good, func(r record.Repeat) float64 { return float64(r.TPOT) })
+		tpot, tpots := "—", "—"
+		if p.Workload().TokenSource != record.ChunkCount { // a time per chunk is none per token
+			tpot, tpots = middleOf(good, func(r record.Repeat) float64 { return float64(r.TPOT) })
+		}
 		length := fmt.Sprint(c.TrueTokens)
 		if c.TrueTokens != c.PromptTokens {
 			length += fmt.Sprintf(" (%d were aimed at)", c.PromptTokens)
