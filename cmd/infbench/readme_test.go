@@ -8,11 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"infbench/baseline"
+	"infbench/baseline/baselinetest"
 	"infbench/cmd/infbench/internal/config"
+	"infbench/record"
 	"infbench/stages/checkpoint/demo"
 	"infbench/stages/endpoint/endpointtest"
 )
@@ -76,6 +80,7 @@ func TestPagesShowWhatHappens(t *testing.T) {
 	target := endpointtest.Serve(t, &txtar.Archive{})
 	faulty := endpointtest.Serve(t, &txtar.Archive{Comment: []byte("fault: lost-tail\n")}) // which docs/EVIDENCE.md has
 	recordTwoRuns(t, dir, target)
+	makeBaselines(t, dir)
 	blocks := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
@@ -156,6 +161,41 @@ func recordTwoRuns(t *testing.T, dir, target string) {
 			if err := os.RemoveAll(filepath.Join(dir, "bench", "runs", "a.jsonl")); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// makeBaselines writes the records that docs/BASELINE.md compares: made up, so that what is said of
+// them hangs on no machine. After the change a token of a prompt costs 12 % more.
+func makeBaselines(t *testing.T, dir string) {
+	t.Helper()
+	suite, err := baseline.Scaled(16384)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := func(number int, perToken time.Duration) baselinetest.Parts {
+		p := baselinetest.Standard(number)
+		p.Suite, p.Model = suite, "some-model"
+		p.TTFT = func(d baseline.Depth, warm bool, repeat int) time.Duration {
+			if warm {
+				return baselinetest.Scattered(34*time.Millisecond, repeat+number)
+			}
+			return baselinetest.Scattered(30*time.Millisecond+time.Duration(d.PromptTokens)*perToken, repeat+number)
+		}
+		p.TPOT = func(d baseline.Depth, _ bool, repeat int) time.Duration {
+			return baselinetest.Scattered(20*time.Millisecond+time.Duration(d.PromptTokens)*300*time.Nanosecond, repeat+2*number)
+		}
+		return p
+	}
+	other := made(5, 100*time.Microsecond)
+	other.Accelerator, other.Forced = record.Known("sm_120 x1"), false
+	for name, p := range map[string]baselinetest.Parts{"before": made(1, 100*time.Microsecond), "after": made(4, 112*time.Microsecond), "other": other} {
+		line, err := baselinetest.Run(p).MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "made-"+name+".jsonl"), append(line, '\n'), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
