@@ -11,13 +11,16 @@ const (
 	// the larger of these.
 	lagBudget      = time.Millisecond
 	lagBudgetShare = 20 // of the TPOT: 5 %
+	// A client that reads each tenth token half a gap late does not keep up, nor does one whose
+	// hundredth token is later than the larger of these: medians move with it.
+	lagWorst     = 20 * time.Millisecond
+	lagWorstGaps = 5
 	// A start is on time within the larger of these.
 	dispatchBudget      = 5 * time.Millisecond
 	dispatchBudgetShare = 100 // of the TTFT: 1 %
 	// No single start may be later.
 	dispatchMost = 50 * time.Millisecond
-	// A client that reads a token half a gap late, or is that wrong about the first one, does
-	// not keep up: its medians are its own.
+	// One that is so wrong about the first token does not either: its medians are its own.
 	ttftBudget      = time.Millisecond
 	ttftBudgetShare = 50 // of the TTFT: 2 %, for the median of the error
 	ttftWorstShare  = 10 // of the TTFT: 10 %, for its 99th percentile
@@ -69,10 +72,13 @@ func (c Calibration) Judge(ttft, tpot time.Duration) ClientTrust {
 	}
 	var t ClientTrust
 	under := "with " + streams(c.streams)
-	limit, budget := max(lagBudget, tpot/2), max(lagBudget, tpot/lagBudgetShare)
+	limit, worst, budget := max(lagBudget, tpot/2), max(lagWorst, lagWorstGaps*tpot), max(lagBudget, tpot/lagBudgetShare)
+	often, _ := c.lag.p90.Value()
 	switch lag, _ := c.lag.p99.Value(); {
-	case lag > limit:
-		t.ClientLimited = fmt.Sprintf("client-limited: %s the client read tokens %v after they were sent (p99, it keeps up below %v)", under, brief(lag), brief(limit))
+	case often > limit:
+		t.ClientLimited = fmt.Sprintf("client-limited: %s the client read tokens %v after they were sent (p90, it keeps up below %v)", under, brief(often), brief(limit))
+	case lag > worst:
+		t.ClientLimited = fmt.Sprintf("client-limited: %s the client read tokens %v after they were sent (p99, it keeps up below %v)", under, brief(lag), brief(worst))
 	case lag > budget:
 		t.ITLUntrusted = fmt.Sprintf("itl_untrusted: %s the client read tokens %v after they were sent (p99, budget %v)", under, brief(lag), brief(budget))
 	}

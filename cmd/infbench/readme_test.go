@@ -90,11 +90,18 @@ func TestPagesShowWhatHappens(t *testing.T) {
 		for _, m := range console.FindAllStringSubmatch(string(text), -1) {
 			blocks++
 			command := strings.NewReplacer("http://127.0.0.1:8000", target, "http://127.0.0.1:8001", faulty).Replace(m[1])
-			c := exec.Command("sh", "-c", command)
-			c.Dir = dir
-			c.Env = append(os.Environ(), "NO_COLOR=1", "XDG_CONFIG_HOME="+dir)
-			out, _ := c.Output()
-			want, got := lines(m[2]), lines(string(out))
+			var want, got []string
+			for try := range 6 {
+				c := exec.Command("sh", "-c", command)
+				c.Dir = dir
+				c.Env = append(os.Environ(), "NO_COLOR=1", "XDG_CONFIG_HOME="+dir)
+				out, _ := c.Output()
+				want, got = lines(m[2]), lines(string(out))
+				// The page shows a machine that did not hold the harness up.
+				if matches(want, got) || !heldUp(string(out)) || try == 5 {
+					break
+				}
+			}
 			if !matches(want, got) {
 				t.Errorf("%s: $ %s\n-shown +printed\n%s", filepath.Base(page), m[1], cmp.Diff(want, got))
 			}
