@@ -34,9 +34,12 @@ func NewSide(name string, run record.Run) Side {
 	}
 	perf, ok := run.Performance()
 	if !ok {
-		why := "its gates failed, or it stopped before it measured"
+		why := "it stopped before it measured"
 		if _, err := parts.Ledger.Gates(); err != nil {
 			why = err.Error()
+		} else if i := slices.IndexFunc(parts.Ledger.Verdicts(), failed); i >= 0 {
+			v := parts.Ledger.Verdicts()[i]
+			why = v.Check() + " failed: " + v.Summary()
 		}
 		s.lack = append(s.lack, "it holds no numbers: "+why)
 		return s
@@ -54,6 +57,8 @@ func NewSide(name string, run record.Run) Side {
 	}
 	return s
 }
+
+func failed(v gates.Verdict) bool { return v.Status() == gates.Failed }
 
 // sent reads the suite back from the record and holds the record to it: its hash, its cells, and
 // of a complete run its repeats.
@@ -131,16 +136,13 @@ func refusals(before, after Side, stated []string) []Refusal {
 		for _, why := range s.lack {
 			own("the side", why)
 		}
-		failed := 0
+		if s.perf.IsZero() { // what failed is the reason why there is nothing
+			continue
+		}
 		for _, v := range s.run.Parts().Ledger.Verdicts() {
-			if v.Status() != gates.Failed {
-				continue
+			if failed(v) {
+				own("gates of the side", v.Check()+" failed")
 			}
-			if failed++; failed > mostFailed {
-				own("gates of the side", "and more")
-				break
-			}
-			own("gates of the side", v.Check()+" failed")
 		}
 	}
 	differ := func(what, b, a string) {
@@ -167,9 +169,6 @@ func refusals(before, after Side, stated []string) []Refusal {
 	}
 	return append(out, samePart("accelerator", pb.Identity.Parts().Accelerator, pa.Identity.Parts().Accelerator, stated)...)
 }
-
-// mostFailed bounds the failed checks that are named of a side.
-const mostFailed = 5
 
 // workload names a suite so that two of them can be told apart.
 func (s Side) workload() string {
