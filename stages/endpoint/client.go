@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,8 @@ import (
 type client struct {
 	target Target
 	http   http.RoundTripper
+	// again opens a connection for each request: see [client.roundTrip].
+	again  http.RoundTripper
 	limits Limits
 	close  func()
 }
@@ -40,7 +43,32 @@ func newClient(t Target, l Limits, inFlight int) *client {
 		Protocols:           protocols,
 		ReadBufferSize:      16 << 10,
 	}
-	return &client{target: t, http: tr, limits: l, close: tr.CloseIdleConnections}
+	once := tr.Clone()
+	once.DisableKeepAlives = true
+	return &client{target: t, http: tr, again: once, limits: l, close: tr.CloseIdleConnections}
+}
+
+// roundTrip sends a request. Some servers close a connection just as it is used again, with
+// requests on their way; where the request's own connection was closed under it and no byte
+// of an answer has come, it is sent once more on a new connection. A request that broke on
+// one of its own, or that was reset, is what it is.
+func (c *client) roundTrip(r *http.Request) (*http.Response, error) {
+	var used, answered atomic.Bool
+	traced := r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		GotConn:              func(i httptrace.GotConnInfo) { used.Store(i.Reused) },
+		GotFirstResponseByte: func() { answered.Store(true) },
+	}))
+	resp, err := c.http.RoundTrip(traced)
+	if err == nil || c.again == nil || !errors.Is(err, net.ErrClosed) || !used.Load() || answered.Load() || r.Context().Err() != nil || r.GetBody == nil {
+		return resp, err
+	}
+	body, bodyErr := r.GetBody()
+	if bodyErr != nil {
+		return resp, err
+	}
+	r = r.Clone(r.Context())
+	r.Body = body
+	return c.again.RoundTrip(r)
 }
 
 // maxPlainBody bounds a body that is no stream.
@@ -59,7 +87,7 @@ func (c *client) plain(ctx context.Context, method, path string, payload []byte)
 	if err != nil {
 		return 0, nil, err
 	}
-	resp, err := c.http.RoundTrip(r)
+	resp, err := c.roundTrip(r)
 	if err != nil {
 		return 0, nil, explain(ctx, err)
 	}

@@ -82,7 +82,7 @@ func Open(ctx context.Context, t Target, o Options) (Endpoint, error) {
 	}
 	c := newClient(t, o.Limits, o.InFlight)
 	if o.Transport != nil {
-		c.http, c.close = o.Transport, func() {}
+		c.http, c.again, c.close = o.Transport, nil, func() {}
 	}
 	looking := o.Limits.Within(openLimit)
 	looking.Total = looking.First

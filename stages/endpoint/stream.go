@@ -41,7 +41,7 @@ func (c *client) stream(ctx context.Context, p Prepared) (a Answer) {
 	w := newWatch(cancel, "the first event", c.limits.First)
 	defer func() { w.stop() }()
 	a.Timing.Began = ph.begin() // all that can be done before is done
-	resp, err := c.http.RoundTrip(r)
+	resp, err := c.roundTrip(r)
 	if err != nil {
 		a.Timing.Ended = time.Since(a.Timing.Began)
 		a.fail(explain(ctx, err))
