@@ -214,6 +214,8 @@ func forced(w record.Workload) string {
 }
 
 // cacheOf says how the cells stood to the cache: cold and warm, and whether that is proven.
+// Where the server counts the hits of warm prompts, that there were none is a result and no
+// other way of measuring.
 func cacheOf(b record.Baseline) string {
 	word := func(name string, warm bool) string {
 		proven, all := 0, 0
@@ -233,7 +235,35 @@ func cacheOf(b record.Baseline) string {
 		}
 		return fmt.Sprintf("%s proven at %d of %d depths", name, proven, all)
 	}
+	if hitsCounted(b) {
+		return word("cold", false) + ", warm counted"
+	}
 	return word("cold", false) + ", " + word("warm", true)
+}
+
+// hitsCounted reports whether the server told of every warm request how many of its tokens
+// came from the cache.
+func hitsCounted(b record.Baseline) bool {
+	warm := false
+	for _, c := range b.Measured {
+		for _, r := range c.Repeats {
+			if _, told := r.Cached.N(); c.Warm && !told {
+				return false
+			}
+			warm = warm || c.Warm
+		}
+	}
+	return warm
+}
+
+// hits says of a side whose hits are counted whether warm prompts came from the cache.
+func hits(b record.Baseline) string {
+	for _, c := range b.Cells {
+		if c.Warm && !c.Proven {
+			return "not all warm prompts came from the prefix cache"
+		}
+	}
+	return "warm prompts came from the prefix cache"
 }
 
 func short(hash string) string {
@@ -259,6 +289,9 @@ func changes(before, after Side) []string {
 		case !okB || !okA:
 			out = append(out, p.what+": unknown on "+sideWithout(okB, okA)+", so that it may differ")
 		}
+	}
+	if b, a := hits(before.data), hits(after.data); b != a && hitsCounted(before.data) && hitsCounted(after.data) {
+		out = append(out, "cache: "+b+" → "+a)
 	}
 	return out
 }

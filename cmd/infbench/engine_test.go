@@ -20,7 +20,7 @@ import (
 )
 
 // load is a short sweep: two levels of a few requests on two cores.
-var load = []string{"--arrival", "sessions:n=1", "--arrival", "sessions:n=2", "--budget", "5s", "--per-level", "3s", "--prompt-tokens", "128", "--output-tokens", "16"}
+var load = []string{"--arrival", "sessions:n=1", "--arrival", "sessions:n=2", "--budget", "5s", "--per-level", "3s", "--prompt-tokens", "128", "--output-tokens", "16", "--depths", "256,1024"}
 
 // A healthy small model is never called broken, run after run. INFBENCH_RUNS says how
 // often.

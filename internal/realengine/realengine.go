@@ -30,6 +30,9 @@ type Options struct {
 	Tools bool
 	// Key is the API key that the server asks for.
 	Key string
+	// Threads is how many compute, 0 for two; NoCache computes every prompt in full.
+	Threads int
+	NoCache bool
 }
 
 // Server is a running server.
@@ -89,6 +92,12 @@ func launch(t *testing.T, model string, o Options) (s *Server, said string) {
 	}
 	if o.Tools {
 		args = append(args, "--template", filepath.Join(filepath.Dir(here), "tools.jinja"))
+	}
+	if o.Threads > 0 {
+		args = append(args, "--threads", fmt.Sprint(o.Threads))
+	}
+	if o.NoCache {
+		args = append(args, "--no-cache")
 	}
 	if o.Key != "" {
 		args = append(args, "--key", o.Key)

@@ -1,4 +1,4 @@
-"""serve.py MODEL [--ctx N] [--slots N] [--threads N] [--template FILE] [--key KEY]
+"""serve.py MODEL [--ctx N] [--slots N] [--threads N] [--template FILE] [--key KEY] [--no-cache]
 
 Serves a GGUF model with llama.cpp's own server on a free port of the loopback, prints
 its address on the first line, and stops when its standard input ends.
@@ -18,6 +18,7 @@ def main():
     ap.add_argument("--threads", type=int, default=2)
     ap.add_argument("--template", default="")
     ap.add_argument("--key", default="")
+    ap.add_argument("--no-cache", action="store_true", help="compute every prompt in full")
     a = ap.parse_args()
     p = xllamacpp.CommonParams()
     p.model.path = a.model
@@ -33,6 +34,9 @@ def main():
     p.endpoint_slots = True
     p.use_jinja = True
     p.cache_ram_mib = 256
+    if a.no_cache:
+        p.cache_prompt = False
+        p.cache_ram_mib = 0
     p.ui = False
     p.verbosity = 1
     if a.template:

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -83,7 +84,7 @@ Examples:
 			t, err := selftest.Run(ctx.Context, o)
 			switch {
 			case ctx.Context.Err() != nil:
-				return stoppedWhile(ctx.Context, fmt.Sprintf("faults were tried: %d of %d rows were done; --fault NAME repeats single ones", n, len(rows)))
+				return showStopped(ctx, c, t, len(rows))
 			case err != nil:
 				return usageError{err.Error()}
 			}
@@ -111,6 +112,28 @@ func rowLine(r selftest.Row) string {
 	default:
 		return r.Fault + " caught by " + strings.Join(caught, ", ")
 	}
+}
+
+// showStopped shows the rows that were done when a self-test was stopped.
+func showStopped(ctx *cli.Context, c console, t selftest.Table, of int) error {
+	err := stoppedWhile(ctx.Context, fmt.Sprintf("faults were tried: %d of %d rows were done; --fault NAME repeats single ones", len(t.Rows), of))
+	var stopped stoppedError
+	if len(t.Rows) == 0 || ctx.Bool("markdown") || !errors.As(err, &stopped) {
+		return err
+	}
+	fmt.Fprintf(c.err, "infbench: %s\n", err)
+	if ctx.Bool("json") {
+		out := selftestJSON(t)
+		out.Stopped = err.Error()
+		if err := indented(c.out, out); err != nil {
+			return err
+		}
+		return exitError{stopped.code}
+	}
+	for _, r := range t.Rows {
+		fmt.Fprintln(c.out, rowLine(r))
+	}
+	return exitError{stopped.code}
 }
 
 func showSelftest(ctx *cli.Context, w io.Writer, t selftest.Table) error {
@@ -147,6 +170,8 @@ type selftestWire struct {
 	Schema   string            `json:"schema"`
 	Rows     []selftestRowWire `json:"rows"`
 	Problems []string          `json:"problems"`
+	// Stopped says why there are no more rows.
+	Stopped string `json:"stopped,omitempty"`
 }
 
 type selftestRowWire struct {

@@ -194,7 +194,7 @@ func ExplainComparison(w io.Writer) error {
   who counted the tokens      counts of different sources are never mixed
   output length               a forced length and a free one end at other tokens
   definitions of the figures  a later infbench works a figure out by another formula
-  cache                       one side's cold prompts were proven cold and the other's were not, or warm ones
+  cache                       one side's cold prompts were proven cold and the other's were not, or nobody counted whether warm ones were
   accelerator                 another device, or one that a record does not know; --same accelerator states that it is the same
   gates                       a check failed on one side: the speed of garbage is no speed
   incomplete, void            the run was stopped, or its figures were withdrawn
