@@ -26,6 +26,7 @@ import (
 //	exits N command…   the command must exit with N; its stdout and stderr are kept
 //	measures command…  the command must exit with 0, or with 1 where a busy machine voided
 //	                   rows and nothing else was warned of
+//	judges command…    the command must exit with 0, 1 or 2
 //	serve LINES…       serves the embedded engine behind the fault proxy as fixture
 //	                   lines ("fault=one-token", "engine=thinks") say; sets $TARGET
 //	hostile NAME       serves one of the servers of hostile_test.go; sets $TARGET
@@ -51,7 +52,12 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    exits,
+			"exits": exits,
+			"judges": func(ts *testscript.TestScript, _ bool, args []string) {
+				if got := exitCode(ts, args); got > 2 {
+					ts.Fatalf("exit code %d, want a verdict: 0, 1 or 2", got)
+				}
+			},
 			"measures": measures,
 			"serve": func(ts *testscript.TestScript, _ bool, args []string) {
 				var comment string
