@@ -9,51 +9,18 @@ import (
 	"infbench/internal/batching"
 	"infbench/internal/refengine"
 	"infbench/record"
-	"infbench/record/recordtest"
-	"infbench/stages/endpoint"
-	"infbench/stages/endpoint/endpointtest"
 )
 
 // onVirtualTime measures the embedded engine on a clock that stands still while anybody
 // computes: what the machine does meanwhile is in no figure.
 func onVirtualTime(t *testing.T, engine refengine.Config, c Config, arrivals ...string) (record.PerfRecord, []refengine.Truth, *Sweep) {
 	t.Helper()
-	e, err := refengine.New(engine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := endpointtest.NewNetwork(t)
-	n.Start(e)
-	target, err := endpoint.ParseTarget("http://127.0.0.1:1", endpoint.TargetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ep, err := endpoint.Open(t.Context(), target, endpoint.Options{Transport: n.Transport(), Seed: 1, InFlight: 64})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ep.Close()
-		n.Kill()
-		_ = e.Close()
-	})
+	ep, e := onVirtual(t, engine)
 	s, err := Measure(t.Context(), ep, proof(t), sweepOf(t, arrivals...), c, func(Progress) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := s.Measurements()
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := m.Arrival()
-	if err != nil {
-		t.Fatal(err)
-	}
-	perf, err := record.NewPerfRecord(recordtest.Identity("sha256:aa", "x"), proof(t), model, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return perf, e.Truths(), s
+	return perfOf(t, s), e.Truths(), s
 }
 
 func value(t *testing.T, what string, e record.Estimate) time.Duration {

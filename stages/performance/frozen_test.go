@@ -14,8 +14,6 @@ import (
 	"infbench/internal/batching"
 	"infbench/internal/refengine"
 	"infbench/record"
-	"infbench/record/recordtest"
-	"infbench/stages/endpoint"
 	"infbench/stages/endpoint/endpointtest"
 )
 
@@ -34,18 +32,7 @@ func frozenRecord(t *testing.T, engine string, c Config) record.Baseline {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := s.Measurements()
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := m.Arrival()
-	if err != nil {
-		t.Fatal(err)
-	}
-	perf, err := record.NewPerfRecord(recordtest.Identity("sha256:aa", "x"), proof(t), model, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	perf := perfOf(t, s)
 	if _, ok := perf.Levels()[0].Figures.TTFT.P50().Value(); ok {
 		t.Error("the level of a suite has a TTFT over requests of all lengths")
 	}
@@ -115,25 +102,7 @@ func TestASuiteThatIsStoppedSaysSo(t *testing.T) {
 // sideOn measures a suite on an engine of the given price list, on virtual time.
 func sideOn(t *testing.T, run string, cost batching.Cost) baseline.Side {
 	t.Helper()
-	e, err := refengine.New(refengine.Config{Cost: cost, StepTokens: 1 << 16, KVBlocks: 1 << 14})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := endpointtest.NewNetwork(t)
-	n.Start(e)
-	target, err := endpoint.ParseTarget("http://127.0.0.1:1", endpoint.TargetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ep, err := endpoint.Open(t.Context(), target, endpoint.Options{Transport: n.Transport(), Seed: 1, InFlight: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ep.Close()
-		n.Kill()
-		_ = e.Close()
-	})
+	ep, _ := onVirtual(t, refengine.Config{Cost: cost, StepTokens: 1 << 16, KVBlocks: 1 << 14})
 	suite, err := baseline.NewSuite("depths", "test", 5, baseline.Depth{PromptTokens: 128, MaxTokens: 4}, baseline.Depth{PromptTokens: 1024, MaxTokens: 4}, baseline.Depth{PromptTokens: 4096, MaxTokens: 4}, baseline.Depth{PromptTokens: 8192, MaxTokens: 4})
 	if err != nil {
 		t.Fatal(err)
@@ -142,31 +111,7 @@ func sideOn(t *testing.T, run string, cost batching.Cost) baseline.Side {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := s.Measurements()
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := m.Arrival()
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := recordtest.Identity("sha256:aa", "x")
-	required, verdicts := recordtest.Passing()
-	ledger := recordtest.Ledger(id, required, verdicts)
-	perf, err := record.NewPerfRecord(id, proof(t), model, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := recordtest.Run(id, ledger).Parts()
-	parts.ID = run
-	r, err := record.NewRun(parts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err = r.With(perf); err != nil {
-		t.Fatal(err)
-	}
-	return baseline.NewSide(run, r)
+	return sideOf(t, run, s)
 }
 
 // What was changed in the engine is what compare names: the price of a step, that of a prompt's

@@ -12,24 +12,11 @@ import (
 	"infbench/gates"
 	"infbench/gates/gatetest"
 	"infbench/record"
-	"infbench/record/recordtest"
 	"infbench/stages/endpoint/endpointtest"
 )
 
 func quick() Config {
 	return Config{PromptTokens: 64, OutputTokens: 24, PerLevel: 400 * time.Millisecond, Seed: 1, Grace: time.Second}
-}
-
-// proof is a satisfied gate set: Measure asks for one and does not look whom it is
-// about, which the record does.
-func proof(t *testing.T) gates.GateSet {
-	t.Helper()
-	required, verdicts := recordtest.Passing()
-	g, err := recordtest.Ledger(recordtest.Identity("sha256:aa", "x"), required, verdicts).Gates()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
 }
 
 func sweepOf(t *testing.T, texts ...string) arrival.ArrivalModel {
@@ -93,20 +80,7 @@ func TestAGarbageLevelHasNoSpeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := s.Measurements()
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := m.Arrival()
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := proof(t)
-	perf, err := record.NewPerfRecord(recordtest.Identity("sha256:aa", "x"), g, model, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	levels := perf.Levels()
+	levels := perfOf(t, s).Levels()
 	if levels[1].Void == nil {
 		t.Fatal("the level with salad is not void")
 	}

@@ -11,8 +11,6 @@ import (
 
 	"infbench/baseline"
 	"infbench/internal/realengine"
-	"infbench/record"
-	"infbench/record/recordtest"
 	"infbench/stages/endpoint"
 )
 
@@ -42,31 +40,8 @@ func realSide(t *testing.T, run int, o realengine.Options) baseline.Side {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := sweep.Measurements()
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := m.Arrival()
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := recordtest.Identity("sha256:aa", "x")
-	perf, err := record.NewPerfRecord(id, proof(t), model, m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	required, verdicts := recordtest.Passing()
-	parts := recordtest.Run(id, recordtest.Ledger(id, required, verdicts)).Parts()
-	parts.ID = fmt.Sprintf("20260102T030405Z-%08x", run)
-	r, err := record.NewRun(parts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err = r.With(perf); err != nil {
-		t.Fatal(err)
-	}
 	t.Logf("run %d: %v, void %v", run, time.Since(began).Round(time.Second), sweep.levels[0].void)
-	return baseline.NewSide(fmt.Sprint(run), r)
+	return sideOf(t, fmt.Sprintf("20260102T030405Z-%08x", run), sweep)
 }
 
 // An unchanged server that was started again has not changed; half of its threads, or no

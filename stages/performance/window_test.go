@@ -99,24 +99,12 @@ func virtual(t *testing.T, engine refengine.Config, c Config, level string) (l r
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := s.Measurements()
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := m.Arrival()
-	if err != nil {
-		t.Fatal(err)
-	}
-	perf, err := record.NewPerfRecord(recordtest.Identity("sha256:aa", "x"), proof(t), model, m)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if len(s.levels) != 1 || s.levels[0].void != nil {
 		t.Fatalf("%d levels, void for %v", len(s.levels), s.levels[0].void)
 	}
 	truths = e.Truths()
 	slices.SortFunc(truths, func(a, b refengine.Truth) int { return int(a.Arrival - b.Arrival) })
-	return perf.Levels()[0], began, truths[len(truths)-s.levels[0].issued:] // what came before are the probes
+	return perfOf(t, s).Levels()[0], began, truths[len(truths)-s.levels[0].issued:] // what came before are the probes
 }
 
 // What the window says is what the engine's log says: times to the first token, queue,
