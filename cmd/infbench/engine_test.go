@@ -38,6 +38,15 @@ func TestRealEngineRunLeavesARecord(t *testing.T) {
 		if !ok || !run.Parts().Ending.Complete {
 			t.Fatalf("run %d left no complete numbers: %+v\n%s", i+1, run.Parts().Ending, stdout)
 		}
+		for _, v := range run.Parts().Ledger.Verdicts() {
+			if v.Check() != "performance/engine-agrees" {
+				continue
+			}
+			if v.Status() != gates.Passed {
+				t.Errorf("run %d: the numbers are not those of the engine's own timers: %s %v", i+1, v.Summary(), v.Evidence())
+			}
+			t.Logf("run %d: %s", i+1, v.Summary())
+		}
 		t.Logf("run %d: exit %d in %v, %d levels, caveats: %s", i+1, exit, run.Parts().Took, len(perf.Levels()), strings.Join(perf.Caveats(), "; "))
 	}
 }
