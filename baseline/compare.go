@@ -59,6 +59,8 @@ type Metric struct {
 	Cells []CellChange
 	// Part says what the change is made of, "" where there is none or it cannot be told.
 	Part Attribution
+	// FarOut names repeats that lie far from the others of their side. None is left out.
+	FarOut []string
 }
 
 // CellChange is one depth of a metric.
@@ -306,7 +308,7 @@ func spread(v []float64) float64 { return slices.Max(v) - slices.Min(v) }
 // measure compares a metric, all but its verdict, which hangs on the others too.
 func measure(name string, before, after timesByDepth) Metric {
 	b, a := before.repeats(), after.repeats()
-	m := Metric{Name: name, Before: durations(b), After: durations(a)}
+	m := Metric{Name: name, Before: durations(b), After: durations(a), FarOut: append(farOut("before", b), farOut("after", a)...)}
 	for i, d := range before.depths {
 		if i < len(after.depths) {
 			m.Cells = append(m.Cells, cellChange(int(d), before.times[i], after.times[i]))
@@ -331,6 +333,20 @@ func measure(name string, before, after timesByDepth) Metric {
 	m.Band = math.Expm1(max(spread(b), spread(a)) / 2)
 	m.Smallest = math.Expm1(stat.Detectable(min(len(b), len(a))) * pooled(b, a))
 	return m
+}
+
+// worthTelling is the least distance from the median, relative, of a repeat that is told.
+const worthTelling = 0.05
+
+// farOut names the repeats that lie far from the others of a side.
+func farOut(side string, logs []float64) []string {
+	var out []string
+	for _, i := range stat.Outliers(logs) {
+		if by := math.Expm1(logs[i] - median(logs)); math.Abs(by) > worthTelling {
+			out = append(out, fmt.Sprintf("repeat %d %s lies %+.0f %% from the median of its side: it counts like the others", i+1, side, 100*by))
+		}
+	}
+	return out
 }
 
 // pooled is the standard deviation within the sides.

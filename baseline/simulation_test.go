@@ -151,3 +151,21 @@ func TestAttributionOfCompare(t *testing.T) {
 		}
 	}
 }
+
+// A repeat that is far out is told, and moves no verdict.
+func TestARepeatFarOutIsTold(t *testing.T) {
+	t.Parallel()
+	before, after := plain.measured(1, 5), plain.measured(2, 5)
+	for i := range after[Generation].times {
+		after[Generation].times[i][3] *= 1.5
+	}
+	for _, m := range compareTimes(before, after).Metrics {
+		told := strings.Join(m.FarOut, "; ")
+		if want := m.Name == Generation; strings.Contains(told, "repeat 4 after lies +") != want || want && len(m.After) != 5 {
+			t.Errorf("%s: %q of %d repeats", m.Name, told, len(m.After))
+		}
+		if m.Verdict != NoChange {
+			t.Errorf("%s: %s", m.Name, m.Verdict)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"infbench/arrival"
 	"infbench/gates"
 	"infbench/record"
+	"infbench/record/recordtest"
 )
 
 // A rate beyond the server ends the sweep and has no figures; it is a warning only where
@@ -40,5 +41,19 @@ func TestMoreThanTheServerCanTake(t *testing.T) {
 				t.Errorf("%s: %v, %s", name, f.Status(), f.Summary())
 			}
 		}
+	}
+}
+
+func TestGatesThatFailAfterTheMeasurement(t *testing.T) {
+	t.Parallel()
+	fine, broken := recordtest.Verdict("smoke/known-answer", gates.Pass("3 of 3")), recordtest.Verdict("smoke/usage", gates.Fail("counts twice"))
+	if f := gatesAgain([]gates.Verdict{fine}); f.Status() != gates.Passed {
+		t.Errorf("%v, %s", f.Status(), f.Summary())
+	}
+	if f := gatesAgain([]gates.Verdict{fine, broken}); f.Status() != gates.Failed || !strings.Contains(f.Summary(), "1 of 2") {
+		t.Errorf("%v, %s", f.Status(), f.Summary())
+	}
+	if f := gatesAgain(nil); f.Status() != gates.Skipped {
+		t.Errorf("nothing asked: %v, %s", f.Status(), f.Summary())
 	}
 }

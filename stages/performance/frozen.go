@@ -205,7 +205,7 @@ func MeasureFrozen(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSe
 	defer Quiet()()
 	w.c.Requests = s.requests()
 	w.c.PerLevel = 12 * time.Hour // the number of requests ends it
-	sweep := &Sweep{ep: ep, planned: 1, able: w.able, workload: w.describe(), suite: s}
+	sweep := &Sweep{ep: ep, planned: 1, able: w.able, workload: w.describe(), suite: s, again: c.Again}
 	at := Progress{Index: 0, Of: 1, Arrival: one.String() + ", " + suite.Name()}
 	l, err := w.watched(ctx, at, one, 0, progress, func() (levelResult, error) { return w.level(ctx, one) })
 	if err != nil {

@@ -75,7 +75,7 @@ func TestFactsKeepEveryField(t *testing.T) {
 // Whatever changes a measurement changes the words of what is asked for.
 func TestAskedTellsConfigurationsApart(t *testing.T) {
 	t.Parallel()
-	apart := []string{"Seed", "CountTokens", "Keep", "Turn", "Beside", "Grace", "Devices", "late", "Tiers", "Calibrate"} // the tokenizer has a name; tiers are held against what was measured
+	apart := []string{"Seed", "CountTokens", "Keep", "Turn", "Beside", "Grace", "Devices", "late", "Tiers", "Calibrate", "Again"} // the tokenizer has a name; tiers are held against what was measured
 	base := Config{}
 	typ := reflect.TypeFor[Config]()
 	for i := range typ.NumField() {

@@ -67,6 +67,9 @@ type Config struct {
 	// Calibrate finds out the client's own error before and beside each level, against a server of
 	// known timing in this process.
 	Calibrate bool
+	// Again puts the questions of the gates once more after the measurement, and returns what came
+	// of them; nil puts none.
+	Again func(context.Context) []gates.Verdict
 	// Devices reads the accelerators of the engine's machine.
 	Devices Devices
 	// Grace is what requests in flight get to finish after a person stopped the run.
@@ -120,6 +123,8 @@ type Sweep struct {
 	ended      string
 	rungs      []rung
 	depthsLeft []string
+	// again puts the questions of the gates once more; nil puts none.
+	again func(context.Context) []gates.Verdict
 	// suite is what was sent where it is a frozen one.
 	suite   *frozen
 	changed bool
@@ -194,7 +199,7 @@ func Measure(ctx context.Context, ep endpoint.Endpoint, proof gates.GateSet, mod
 		w.caveats = append(w.caveats, w.keep.Caveats...)
 	}
 	defer Quiet()()
-	s := &Sweep{ep: ep, planned: len(levels), able: w.able, workload: w.describe(), tiers: c.Tiers}
+	s := &Sweep{ep: ep, planned: len(levels), able: w.able, workload: w.describe(), tiers: c.Tiers, again: c.Again}
 	for i, m := range levels {
 		if ctx.Err() != nil {
 			s.stopped = why(ctx)

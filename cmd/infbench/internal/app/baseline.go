@@ -14,6 +14,7 @@ import (
 	"infbench/gates"
 	"infbench/stages"
 	"infbench/stages/performance"
+	"infbench/stages/smoke"
 )
 
 func baselineCommand(c console) *cli.Command {
@@ -174,6 +175,13 @@ func (p *pipeline) measureFrozen(ctx context.Context, proof gates.GateSet, emit 
 	c, err := p.measuring(ctx)
 	if err != nil {
 		return nil, err
+	}
+	c.Again = func(ctx context.Context) []gates.Verdict {
+		var out []gates.Verdict
+		for _, check := range smoke.Checks() {
+			out = append(out, gates.Run(ctx, check, ep))
+		}
+		return out
 	}
 	p.sweep, err = performance.MeasureFrozen(ctx, ep, proof, suite, p.ses.set.frozen.salt, c, p.progressed(emit))
 	return p.sweep, err

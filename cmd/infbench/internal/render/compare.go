@@ -42,6 +42,9 @@ func Comparison(w io.Writer, s Style, before, after string, c baseline.Compariso
 		return err
 	}
 	for _, m := range c.Metrics {
+		for _, f := range m.FarOut {
+			fmt.Fprintf(w, "%s: %s\n", m.Name, f)
+		}
 		if m.Part.Part != "" {
 			attribution(w, m)
 		}
