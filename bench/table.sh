@@ -2,7 +2,8 @@
 # table.sh: the whole table about the measuring client, in Markdown: medians and ranges, some ten minutes.
 #   TRUTH_SERVER=/path/to/truth-server PEERS=/path/to/peers PEERS_DIR=/path/to/installed bench/table.sh [ROW…]
 # Rows: cpu rate streams accuracy one help. TRUTH_SERVER and PEERS (measure.py, run-servebench.sh) are not in this
-# repository; without them nothing but `help` can be measured, without an installed servebench its columns are empty.
+# repository; without them nothing but `help` can be measured, peers that are not
+# installed are left out. All installed ones stand in the rows accuracy and one, the leanest, servebench, in the others.
 # The server runs on processor 0, the clients on processor 1, in turn. RT=1 schedules both in real time (root only),
 # which keeps a machine's other work out of the figures; RUNS sets how often (3).
 set -euo pipefail
@@ -19,7 +20,9 @@ out = os.path.abspath(".build/bench/table")
 shutil.rmtree(out, ignore_errors=True)
 os.makedirs(out)
 client, bare = (os.path.abspath(f".build/bench/{n}") for n in ("client", "bareloop"))
-have_peer = bool(peers and installed and os.path.exists(f"{installed}/venv/servebench/bin/servebench"))
+known = ("servebench", "llama-benchy", "inference-perf", "evalscope", "genai-bench", "aiperf", "guidellm")
+others = [p for p in known if peers and installed and os.path.isdir(f"{installed}/venv/{p}") and os.path.exists(f"{peers}/run-{p}.sh")]
+have_peer = "servebench" in others
 port = 8300
 if not (truth and peers):
     rows = [r for r in rows if r == "help"]
@@ -50,8 +53,8 @@ def floor(n, requests, tokens):
     return [bare, "-url", "{url}", "-streams", str(n), "-requests", str(requests), "-tokens", str(tokens)]
 
 
-def servebench(n, requests, inputs, tokens):
-    return ["bash", f"{peers}/run-servebench.sh", "{url}", "truth", str(n), str(requests), str(inputs), str(tokens), "{out}/peer"]
+def servebench(n, requests, inputs, tokens, peer="servebench"):
+    return ["bash", f"{peers}/run-{peer}.sh", "{url}", "truth", str(n), str(requests), str(inputs), str(tokens), "{out}/peer"]
 
 
 def mid(values, form="{:.2f}"):
@@ -104,6 +107,10 @@ def with_peer(commands, peer):
     return {**commands, "servebench": peer} if have_peer else commands
 
 
+def with_peers(commands, n, requests, inputs, tokens):
+    return {**commands, **{p: servebench(n, requests, inputs, tokens, p) for p in others}}
+
+
 t0 = time.time()
 uname = os.uname()
 print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} processors, {uname.sysname} {uname.release.split('-')[0]}, load {os.getloadavg()[0]:.1f} at the beginning"
@@ -138,13 +145,13 @@ if "streams" in rows:
 if "accuracy" in rows:
     head("Error against the truth", "client", "streams", "TTFT p50, ms", "TTFT p99, ms", "ITL p50, ms", "ITL p99, ms", "ITL mean, ms")
     for n, requests, tokens in ((1, 100, 17), (8, 104, 64)):
-        got = turns("ttft=50ms&itl=5ms&stall-every=16&stall=20ms", tokens, with_peer({"infbench": ours(n, requests, 128, tokens)}, servebench(n, requests, 128, tokens)))
+        got = turns("ttft=50ms&itl=5ms&stall-every=16&stall=20ms", tokens, with_peers({"infbench": ours(n, requests, 128, tokens)}, n, requests, 128, tokens))
         for name, rs in got.items():
             row(name, n, errors(rs, "ttft_ms", "p50"), errors(rs, "ttft_ms", "p99"), errors(rs, "itl_ms", "p50"), errors(rs, "itl_ms", "p99"), errors(rs, "itl_ms", "mean"))
 
 if "one" in rows:
     head("One request, all in", "client", "CPU s", "private memory, MB", "wall s")
-    got = turns("ttft=50ms&itl=5ms", 2, with_peer({"infbench": ours(1, 1, 128, 2)}, servebench(1, 1, 128, 2)))
+    got = turns("ttft=50ms&itl=5ms", 2, with_peers({"infbench": ours(1, 1, 128, 2)}, 1, 1, 128, 2))
     for name, rs in got.items():
         row(name, mid([r["cpu_s"] for r in rs]), mid([r.get("peak_private_mb") for r in rs], "{:.0f}"), mid([r.get("wall_s") for r in rs]))
 

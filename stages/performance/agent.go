@@ -87,7 +87,9 @@ const sampleSession = 0x7fffffff
 
 func (s *agent) sample() request {
 	if s.sampling == nil {
-		s.sampling = s.begin(sampleSession)
+		// At the beginning of its life: what a sentence costs is not known yet, and a guess that is
+		// too low must not overrun the context.
+		s.sampling = s.newborn(sampleSession)
 	}
 	return s.sampling.make()
 }
@@ -127,9 +129,16 @@ func (s *agent) next(session int) prompt {
 	return p
 }
 
+// newborn returns a session at the beginning of its life.
+func (s *agent) newborn(number int) *conversation {
+	c := &conversation{s: s, number: number, rng: rand.New(rand.NewPCG(s.seed, uint64(number))), ahead: make(chan prompt, 1)}
+	c.anew(agentFirstTokens)
+	return c
+}
+
 // begin returns a session at some point of its life.
 func (s *agent) begin(number int) *conversation {
-	c := &conversation{s: s, number: number, rng: rand.New(rand.NewPCG(s.seed, uint64(number))), ahead: make(chan prompt, 1)}
+	c := s.newborn(number)
 	// The golden ratio spreads any number of sessions evenly over their life, the first of
 	// them in its middle.
 	_, age := math.Modf(0.5 + float64(number)*math.Phi)
@@ -150,9 +159,11 @@ func (c *conversation) anew(full float64) {
 	}
 }
 
-// growth is what a turn adds, in tokens of this scale.
+// growth is what a turn adds, in tokens of this scale: never more than the session has room
+// for, since the law has a long tail and a turn that lies across a given length is a long one.
 func (c *conversation) growth() float64 {
-	return math.Max(leastGrowthTokens, c.s.scale*agentGrowthTokens*math.Exp(agentGrowthSigma*c.rng.NormFloat64()))
+	drawn := c.s.scale * agentGrowthTokens * math.Exp(agentGrowthSigma*c.rng.NormFloat64())
+	return math.Max(leastGrowthTokens, math.Min(drawn, agentMostTokens*c.s.scale-c.tokens))
 }
 
 // text returns prose of about so many tokens, and counts it.
@@ -168,7 +179,7 @@ func (c *conversation) make() request {
 		c.chat = c.chat.Assistant("The code of this step is " + c.own[len(c.own)-1].String() + ". " + c.text(float64(c.s.answer)))
 	}
 	add := c.growth()
-	if c.turn > 0 && c.tokens+add > agentMostTokens*c.s.scale {
+	if c.turn > 0 && c.tokens+add >= agentMostTokens*c.s.scale {
 		c.anew(agentFirstTokens)
 		add = c.growth()
 	}

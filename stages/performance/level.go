@@ -131,9 +131,13 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 	return c.settle(m, origin, warm.over(), win.end(asking, c.seen()), before, pulse)
 }
 
+// patienceFactor is how many times the first prompt that was tried a session's may take: an
+// agent's are up to eight times as long.
+const patienceFactor = 10
+
 // patience is how long a closed loop's first turns are waited for at most.
 func (w *work) patience(m arrival.ArrivalModel) time.Duration {
-	return max(w.c.PerLevel, 2*w.cold*time.Duration(m.Sessions()))
+	return max(w.c.PerLevel, patienceFactor*w.cold*time.Duration(m.Sessions()))
 }
 
 func pause(ctx context.Context, d time.Duration) {

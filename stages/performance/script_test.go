@@ -102,6 +102,38 @@ func TestAgentsSessionsFitTheContext(t *testing.T) {
 	}
 }
 
+// A tokenizer that is twice as dear as was guessed must not overrun the context before that
+// is known.
+func TestTheFirstSampleIsShort(t *testing.T) {
+	t.Parallel()
+	ep := endpointtest.Open(t, &txtar.Archive{})
+	for seed := range uint64(20) {
+		s := newAgent(ep, nil, seed, 32768, 64)
+		s.sample()
+		if n := s.sampling.tokens; n*2.5 > 32768 {
+			t.Errorf("seed %d: the first sample has about %.0f tokens by the guess", seed, n)
+		}
+	}
+}
+
+// The sizes of turns have a long tail: over many seeds no session is longer than its context,
+// from its first prompt on.
+func TestNoSeedOverrunsTheContext(t *testing.T) {
+	t.Parallel()
+	ep := endpointtest.Open(t, &txtar.Archive{})
+	for seed := range uint64(300) {
+		s := newAgent(ep, nil, seed, 4096, 64)
+		for number := range 4 {
+			c := s.begin(number)
+			for turn := range 4 {
+				if c.make(); c.tokens+64 > 0.95*4096 {
+					t.Fatalf("seed %d, session %d, turn %d: about %.0f tokens", seed, number, turn, c.tokens)
+				}
+			}
+		}
+	}
+}
+
 func TestWorkloadFollowsTheArrivalModels(t *testing.T) {
 	t.Parallel()
 	parse := func(texts ...string) (out []arrival.ArrivalModel) {

@@ -109,10 +109,13 @@ func (w *work) probe(ctx context.Context) (a endpoint.Answer, asked int, held bo
 	r := w.script.sample()
 	a = w.ep.Stream(ctx, w.finished(r)) // leaves out from then on what the server has never heard of
 	if f := a.Failure; f != nil && w.forced && (f.Status == 400 || f.Status == 422) {
-		w.forced = false
-		w.caveats = append(w.caveats, "the server refuses to be forced to an output length: "+f.Said)
-		r = w.script.sample()
-		a = w.ep.Stream(ctx, w.finished(r))
+		w.forced = false // is it that? The same request tells
+		if again := w.ep.Stream(ctx, w.finished(r)); again.Failure == nil {
+			w.caveats = append(w.caveats, "the server refuses to be forced to an output length: "+f.Said)
+			a = again
+		} else {
+			w.forced = true
+		}
 	}
 	if a.Failure != nil {
 		return a, 0, false, fmt.Errorf("a request of the measured shape: %w", a.Failure)
