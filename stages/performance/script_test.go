@@ -122,11 +122,11 @@ func TestNoSeedOverrunsTheContext(t *testing.T) {
 	t.Parallel()
 	ep := endpointtest.Open(t, &txtar.Archive{})
 	for seed := range uint64(300) {
-		s := newAgent(ep, nil, seed, 4096, 64)
+		s := newAgent(ep, nil, seed, 32768, 64)
 		for number := range 4 {
 			c := s.begin(number)
 			for turn := range 4 {
-				if c.make(); c.tokens+64 > 0.95*4096 {
+				if c.make(); c.tokens+64 > 0.9*32768 {
 					t.Fatalf("seed %d, session %d, turn %d: about %.0f tokens", seed, number, turn, c.tokens)
 				}
 			}
