@@ -38,7 +38,7 @@ def measure(control, asked, command):
         os.remove(line)
     args = ["python3", f"{peers}/measure.py", "--server", truth, "--port", str(port), "--out", f"{out}/run", "--asked", str(asked),
             "--control", control, "--json", line, "--timeout", "90"] + (["--rt"] if rt else []) + ["--"] + command
-    p = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "CLIENT": client}, text=True)
+    p = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "CLIENT": client}, text=True, cwd=out)
     if not os.path.exists(line):
         print(p.stderr[-300:], file=sys.stderr)
         return {"cpu_s": float("nan"), "truth": {}, "reported": {}}
