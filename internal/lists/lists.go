@@ -29,8 +29,14 @@ func Of[T any](items []T) (List[T], error) {
 	return List[T]{bytes.TrimSuffix(b.Bytes(), []byte("\n"))}, err
 }
 
-// MarshalJSON writes the list.
-func (l List[T]) MarshalJSON() ([]byte, error) { return l.raw, nil }
+// MarshalJSON writes the list, null for one of no items that is not left out, such as a list
+// within a list.
+func (l List[T]) MarshalJSON() ([]byte, error) {
+	if l.raw == nil {
+		return []byte("null"), nil
+	}
+	return l.raw, nil
+}
 
 // UnmarshalJSON keeps the list unread.
 func (l *List[T]) UnmarshalJSON(b []byte) error {

@@ -53,6 +53,9 @@ func TestOf(t *testing.T) {
 			t.Errorf("%s, %v; want %s", got, err, want)
 		}
 	}
+	if got, err := json.Marshal([]List[int]{{}, {raw: []byte("[1]")}}); err != nil || string(got) != "[null,[1]]" {
+		t.Errorf("lists within a list: %s, %v", got, err)
+	}
 	if l, err := Of([]string{"<"}); err != nil || string(l.raw) != `["<"]` {
 		t.Errorf("%s, %v", l.raw, err)
 	}
