@@ -264,6 +264,9 @@ func (l Level) trust(f *Figures, good []Sample, noTTFT, noTPOT string, start fun
 		if withheld != "" {
 			return Trust{Why: withheld}
 		}
+		if l.conduct.Growing && l.arrival.Sessions() != 1 {
+			return Trust{Why: "the prompts of the others grow too, and times with them"}
+		}
 		if l.conduct.Growing {
 			value = levelled(good, value, size)
 		}
