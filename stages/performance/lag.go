@@ -13,7 +13,7 @@ const (
 	lagBudget = 5 * time.Millisecond // or 1 % of the TTFT
 	lagMost   = 50 * time.Millisecond
 	// closedShare is the share of a closed loop's time that may be lost to lag.
-	closedShare = 0.03
+	closedShare = 0.01
 )
 
 // judgeLevel returns why the level's figures must not be used.

@@ -54,6 +54,7 @@ type collector struct {
 	example string
 	inARow  int  // requests without any sign of life between answers
 	dead    bool // the server is gone
+	judging sync.WaitGroup
 }
 
 // kept is what is needed of a good answer once the origin is known.
@@ -102,8 +103,8 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 	beside := w.pulse(driving)
 	origin, _, err := arrival.Drive(driving, m, stop, func(_ context.Context, slot arrival.Slot) {
 		p := w.script.next(slot.Session)
-		if w.mixed != "" {
-			slot.Due = time.Now() // it may have waited for the turn of its target
+		if p.opens {
+			slot.Due = time.Now() // it has waited for the turn of its target
 		}
 		w.dawdle(asking)
 		w.live.started()
@@ -111,7 +112,11 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 		if a.Failure == nil {
 			slot.Received(a.Timing.Began.Add(a.Timing.Ended))
 		}
-		c.keep(slot, p, a)
+		if a.Failure != nil {
+			c.keep(slot, p, a)
+		} else { // a session's next request does not wait until its last answer is judged
+			c.judging.Go(func() { c.keep(slot, p, a) })
+		}
 		if slot.Turn == 0 {
 			warm.finished()
 		}
@@ -124,6 +129,7 @@ func (w *work) level(ctx context.Context, m arrival.ArrivalModel) (levelResult, 
 			pause(driving, max(a.Failure.RetryAfter, busyPause))
 		}
 	})
+	c.judging.Wait()
 	pulse := beside.ended()
 	if err != nil {
 		return levelResult{}, err
