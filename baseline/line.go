@@ -1,9 +1,20 @@
 package baseline
 
 import (
+	"time"
+
 	"infbench/internal/stat"
 	"infbench/internal/trend"
 )
+
+// Line is the time against context of one side.
+type Line struct {
+	Overhead, PerThousand Interval
+	// Robust is the slope by Theil and Sen.
+	Robust time.Duration
+	// Curved says that a straight line does not hold the depths; it is known from four on.
+	Curved, CurveKnown bool
+}
 
 // line fits the time against the context: false where the depths do not bear a line.
 func (t timesByDepth) line() (Line, bool) {

@@ -51,8 +51,13 @@ func quantile(sorted []time.Duration, num, den int) Estimate {
 	if n := len(sorted); n < need {
 		return Estimate{withheld: fmt.Sprintf("n=%d, p%s needs %d", n, percent(num, den), need)}
 	}
-	rank := (len(sorted)*num + den - 1) / den // in integers: 0.07*100 is not 7 in floats
-	return Estimate{value: sorted[rank-1]}
+	return Estimate{value: nearest(sorted, num, den)}
+}
+
+// nearest is the nearest-rank quantile num/den of sorted values; the rank is worked out in
+// integers: 0.07*100 is not 7 in floats.
+func nearest(sorted []time.Duration, num, den int) time.Duration {
+	return sorted[(len(sorted)*num+den-1)/den-1]
 }
 
 func percent(num, den int) string {

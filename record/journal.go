@@ -94,7 +94,7 @@ func BeginJournal(path string, r *Redactor, g gates.GateSet, h JournalHead) (*Jo
 }
 
 func (j *Journal) begin() error {
-	if err := j.hold(); err != nil {
+	if err := lines.Hold(j.lock, "run"); err != nil {
 		return err
 	}
 	begun, err := json.Marshal(j.head)
@@ -113,18 +113,6 @@ func boundTo(head []byte) string {
 }
 
 func (j *Journal) about(kind, step string) string { return j.bound + " " + kind + " " + step }
-
-// hold locks the journal, so that two runs never write one.
-func (j *Journal) hold() error {
-	ok, err := j.lock.TryLock()
-	switch {
-	case err != nil:
-		return fmt.Errorf("journal lock: %w", err)
-	case !ok:
-		return fmt.Errorf("the journal %s is being written by another run", j.path)
-	}
-	return nil
-}
 
 // append writes a line and syncs it.
 func (j *Journal) append(w journalWire) error {

@@ -37,7 +37,7 @@ func (j *Journal) open() error {
 	if err != nil || !info.Mode().IsRegular() {
 		return fmt.Errorf("the journal %s is no regular file", j.path)
 	}
-	if err := j.hold(); err != nil {
+	if err := lines.Hold(j.lock, "run"); err != nil {
 		return err
 	}
 	j.size = info.Size()

@@ -74,11 +74,6 @@ func trustOf(what string, blocks [][]time.Duration, mayGrow bool) Trust {
 	return Trust{Agree, fmt.Sprintf("%d blocks agree in %s", len(blocks), what)}
 }
 
-// nearest is the nearest-rank quantile num/den of sorted values.
-func nearest(sorted []time.Duration, num, den int) time.Duration {
-	return sorted[(len(sorted)*num+den-1)/den-1]
-}
-
 // blocksOf groups the values of good samples by their repeat block.
 func blocksOf(good []Sample, value func(Sample) (time.Duration, bool)) [][]time.Duration {
 	var out [][]time.Duration

@@ -35,7 +35,7 @@ func Begin(path string) (*Journal, error) {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j := &Journal{path: path, file: f, lock: flock.New(path)}
-	if err := errors.Join(j.hold(), j.prove()); err != nil {
+	if err := errors.Join(lines.Hold(j.lock, "soak"), j.prove()); err != nil {
 		j.Close()
 		_ = os.Remove(path) // ours, and empty
 		return nil, err
@@ -51,18 +51,6 @@ func (j *Journal) prove() error {
 	_, err := j.file.Write(make([]byte, roomProbe))
 	if err = errors.Join(err, j.file.Sync(), j.file.Truncate(0)); err != nil {
 		return fmt.Errorf("journal: %w", err)
-	}
-	return nil
-}
-
-// hold locks the journal, so that two soaks never write one.
-func (j *Journal) hold() error {
-	ok, err := j.lock.TryLock()
-	switch {
-	case err != nil:
-		return fmt.Errorf("journal lock: %w", err)
-	case !ok:
-		return fmt.Errorf("the journal %s is being written by another soak", j.path)
 	}
 	return nil
 }
@@ -87,7 +75,7 @@ func (j *Journal) goOn() (h *History, skipped []error, err error) {
 	if info, err := j.file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("the journal %s is no regular file", j.path)
 	}
-	if err := j.hold(); err != nil {
+	if err := lines.Hold(j.lock, "soak"); err != nil {
 		return nil, nil, err
 	}
 	if h, skipped, err = Read(j.file); err != nil {

@@ -27,12 +27,12 @@ func scores(values []float64) []float64 {
 	if len(values) < 4 {
 		return nil
 	}
-	middle := medianOf(values)
+	middle := Median(values)
 	var away []float64
 	for _, v := range values {
 		away = append(away, math.Abs(v-middle))
 	}
-	mad := medianOf(away)
+	mad := Median(away)
 	if mad == 0 {
 		return nil
 	}
@@ -42,7 +42,9 @@ func scores(values []float64) []float64 {
 	return away
 }
 
-func medianOf(values []float64) float64 {
+// Median returns the median: of an even number of values the mean of the two in the middle.
+// Of no value there is none.
+func Median(values []float64) float64 {
 	s := slices.Sorted(slices.Values(values))
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }

@@ -1,5 +1,6 @@
 // Package trend says whether a series grows with time, and how fast, without assuming a
-// law for its noise: the slope of Theil and Sen, and the exact test of Mann and Kendall.
+// law for its noise: the slope of Theil and Sen, and the exact test of Mann and Kendall. It
+// also says where a series has settled.
 //
 // Both look at pairs of points alone, so that one wild value moves neither.
 package trend

@@ -75,11 +75,11 @@ func startWindow(ctx context.Context, ep endpoint.Endpoint, devices Devices) *en
 	looking, stop := context.WithCancel(ctx)
 	w.stop = stop
 	if w.lost == "" {
-		w.looking.Go(func() { w.watchLoad(looking) })
+		w.looking.Go(func() { watch(looking, loadEvery, loadShare, func() { w.seeLoad(looking) }) })
 	}
 	if devices.Read != nil {
 		w.readDevices(ctx)
-		w.looking.Go(func() { w.watchDevices(looking) })
+		w.looking.Go(func() { watch(looking, deviceEvery, deviceShare, func() { w.readDevices(looking) }) })
 	}
 	return w
 }
@@ -104,27 +104,33 @@ func (w *engineWindow) meter(ctx context.Context) (endpoint.Meter, error) {
 	return w.ep.Meter(ctx)
 }
 
-// watchLoad looks at the load until the level is over.
-func (w *engineWindow) watchLoad(ctx context.Context) {
-	wait := loadEvery
+// watch looks at something until the level is over: each so often, and so seldom that looking
+// takes no more than a share of the time.
+func watch(ctx context.Context, every time.Duration, share int, look func()) {
+	wait := every
 	for {
 		pause(ctx, wait)
 		if ctx.Err() != nil {
 			return
 		}
 		began := time.Now()
-		l, err := w.readLoad(ctx)
-		wait = max(loadEvery, loadShare*time.Since(began))
-		if err != nil {
-			continue
-		}
-		for _, g := range []struct {
-			n  gates.Count
-			to *record.Gauge
-		}{{l.Running, &w.load.Running}, {l.Waiting, &w.load.Waiting}, {l.KVPermille, &w.load.KVPermille}} {
-			if n, ok := g.n.N(); ok && n < math.MaxInt32 {
-				g.to.See(n)
-			}
+		look()
+		wait = max(every, time.Duration(share)*time.Since(began))
+	}
+}
+
+// seeLoad looks at the load once.
+func (w *engineWindow) seeLoad(ctx context.Context) {
+	l, err := w.readLoad(ctx)
+	if err != nil {
+		return
+	}
+	for _, g := range []struct {
+		n  gates.Count
+		to *record.Gauge
+	}{{l.Running, &w.load.Running}, {l.Waiting, &w.load.Waiting}, {l.KVPermille, &w.load.KVPermille}} {
+		if n, ok := g.n.N(); ok && n < math.MaxInt32 {
+			g.to.See(n)
 		}
 	}
 }
@@ -133,20 +139,6 @@ func (w *engineWindow) readLoad(ctx context.Context) (endpoint.Load, error) {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	return w.ep.Load(ctx)
-}
-
-// watchDevices looks at power and memory until the level is over.
-func (w *engineWindow) watchDevices(ctx context.Context) {
-	wait := deviceEvery
-	for {
-		pause(ctx, wait)
-		if ctx.Err() != nil {
-			return
-		}
-		began := time.Now()
-		w.readDevices(ctx)
-		wait = max(deviceEvery, deviceShare*time.Since(began))
-	}
 }
 
 // readDevices is called by one goroutine at a time.
