@@ -164,3 +164,47 @@ func medianOf(d []time.Duration) time.Duration {
 	s := slices.Sorted(slices.Values(d))
 	return s[(len(s)+1)/2-1]
 }
+
+// Goodput is the requests that the engine's log holds within the limits, over the time from
+// its first counted arrival to its last end.
+func TestGoodputIsThatOfTheEnginesLog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := Config{PromptTokens: 500, OutputTokens: 40, PerLevel: 20 * time.Second, Seed: 1, Grace: time.Second}
+		perf, truths, s := onVirtualTime(t, refengine.Config{}, c, "sessions:n=6,think=200ms")
+		truths = truths[len(truths)-s.levels[0].issued:]
+		slices.SortFunc(truths, func(a, b refengine.Truth) int { return int(a.Arrival - b.Arrival) })
+		var ttft []time.Duration
+		for _, tr := range truths {
+			ttft = append(ttft, tr.FirstToken-tr.Arrival)
+		}
+		limit := medianOf(ttft) + 50*time.Microsecond // so that about half of them miss it
+		tier, err := record.NewTier("mine", limit, time.Second, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := perf.Against(tier).Levels[0]
+		measured := truths[len(truths)-a.Issued:]
+		good, tokens, end := 0, 0, time.Duration(0)
+		for _, tr := range measured {
+			end = max(end, tr.End)
+			if tr.FirstToken-tr.Arrival <= limit {
+				good++
+				tokens += tr.OutputTokens
+			}
+		}
+		if good == 0 || good == len(measured) {
+			t.Fatalf("%d of %d within the limit: the limit tells nothing apart", good, len(measured))
+		}
+		requests, perSecond, ok := a.Goodput.PerSecond()
+		if !ok {
+			t.Fatal(a.Goodput.Withheld())
+		}
+		window := (end - measured[0].Arrival).Seconds()
+		for what, v := range map[string][2]float64{"good requests": {float64(a.Good.Or(0)), float64(good)}, "requests/s": {requests, float64(good) / window}, "tokens/s": {perSecond, float64(tokens) / window}} {
+			if v[0] < 0.99*v[1] || v[0] > 1.01*v[1] {
+				t.Errorf("%s: %.3f, the engine's log says %.3f", what, v[0], v[1])
+			}
+		}
+	})
+}

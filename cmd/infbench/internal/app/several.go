@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"infbench/gates"
 	"infbench/record"
 	"infbench/stages"
+	"infbench/stages/performance"
 )
 
 // maxTargets bounds the targets of one run.
@@ -58,7 +58,7 @@ func several(c console, ctx *cli.Context, command string, s settings, recorded b
 	}
 	seed := runs[0].ses.seed()
 	// As in a single measurement, which would restore it while another one goes on.
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer performance.Quiet()()
 	order := newTurns(len(runs), seed)
 	codes := make([]error, len(runs))
 	var all sync.WaitGroup
